@@ -160,11 +160,13 @@ def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]
 
 
 def _merging(each: Gated) -> str:
-    if each.why:
-        return f"each replica merges: {each.why}" if each.replicas > 1 else f"merges its channels: {each.why}"
+    if not each.gates:
+        return f"no ScaleGate: {each.why}"
     if each.replicas == 1:
         return "one ScaleGate"
-    return "one ScaleGate for all replicas" if each.gates == 1 else "one ScaleGate for each replica"
+    if each.gates == 1:
+        return "one ScaleGate for all replicas"
+    return "one ScaleGate for each replica" + (f": {each.why}" if each.why else "")
 
 
 def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> dict[str, object]:

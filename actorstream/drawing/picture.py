@@ -83,7 +83,8 @@ def picture_of_plan(
     """The execution plan: a lane for each worker, a box for each replica and each ScaleGate, an arrow for each channel or
     direct call.
 
-    gates: actors with input in timestamp order -> ScaleGates before their replicas, and why there are none."""
+    gates: actors with input in timestamp order -> ScaleGates before their replicas, and why there are none, or none is
+        shared."""
     roles, gates = roles or {}, gates or {}
     picture = Picture(f"{plan.name}: {plan.fingerprint:016x}")
     picture.lanes = [lane_name(plan, worker) for worker in range(plan.workers)]
@@ -95,7 +96,7 @@ def picture_of_plan(
                 f"{replica.name} gate", "ScaleGate", (), "gate", f"{replica.actor} gate", replica.worker
             )
             picture.boxes.append(box)
-        lines = (f"no ScaleGate: {why}",) if why else ()
+        lines = (f"no {'shared ' if count else ''}ScaleGate: {why}",) if why else ()
         picture.boxes.append(Box(replica.name, replica.name, lines, role, replica.actor, replica.worker))
     names = [replica.name for replica in plan.replicas]
     for chain in plan.chains:

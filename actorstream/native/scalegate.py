@@ -80,7 +80,7 @@ class ScaleGate:
         size = lib.as_scalegate_size(len(ranks), readers, runs, stretches)
         what = (
             f"ScaleGate of {len(ranks)} sources, {readers} readers, {runs} runs, {stretches} stretches, {ties} tie "
-            "columns (1 to 1024 sources and readers, powers of two, up to 8 tie columns)"
+            "columns (1 to 65,535 sources and readers, powers of two, up to 8 tie columns)"
         )
         if size == 0:
             raise_status(lib.AS_E_ARGUMENT, what)

@@ -22,7 +22,7 @@ from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
 from actorstream.plan.event_time import idle_sources, listeners, watermarked
 from actorstream.plan.fuse import direct_calls, fusible
-from actorstream.plan.gates import gates, own_gates
+from actorstream.plan.gates import gates
 from actorstream.plan.job import Job
 from actorstream.plan.orders import ORDERS
 from actorstream.plan.pooling import has_pool, kernels, needed
@@ -84,7 +84,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
         job.kernels = kernels(job)
     job.source_chains = source_chains(job)
     job.edge_schemas = with_positions(job, edge_schemas_of(graph, job.listens, job.serial, job.timestamp))
-    job.gates, job.own_gates = gates(job), own_gates(job)
+    job.gates = gates(job)
     return job
 
 

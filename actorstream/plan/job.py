@@ -85,8 +85,6 @@ class Job:
     """Replica of a source -> the replicas behind it that may run as one native chain."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
-    own_gates: frozenset[str] = frozenset()
-    """Actors each replica of which has a ScaleGate of its own in front of it."""
     programs: dict[str, ProgramDeployment] = field(default_factory=dict)
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)

@@ -86,8 +86,8 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Forward neighbours in one process are called directly."""
     pre_aggregation: Flag = True
     merge: Annotated[Literal["channel", "gate"], Meta(description='"channel" or "gate"')] = "channel"
-    """Who merges inputs in timestamp order: the reader of the channels, or inside a process a ScaleGate, which a pool has
-    anyway: one for all replicas to which rows are broadcast, or one for each."""
+    """Who merges inputs in timestamp order. "channel": each replica for itself. "gate", and wherever there is a pool: replicas
+    of one process to which the same rows are broadcast share one merge."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

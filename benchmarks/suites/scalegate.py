@@ -76,8 +76,7 @@ def suite(settings: Settings) -> Suite:
         "lanes: sorted lanes whose rows alternate at random, merged by one thread; tied: a tie column orders nearly all rows",
         "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
         '(channel), or one ScaleGate does for all (merge = "gate"), or one merge-sort operator (shared)',
-        "keyed: the same by key: each replica merges what it gets itself (channel), or a ScaleGate of its own does (gate); "
-        "rows/s of all readers",
+        "keyed: the same by key: each replica merges what it gets itself, with either value of `merge`; rows/s of all readers",
     )
     return Suite("scalegate", tuple(probes), notes, summary=summary)
 

@@ -16,7 +16,6 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.ordering.causal import CausalOrder
 from actorstream.ordering.none import NoOrder
-from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.fifo import FifoInbox
 from actorstream.runtime.inbox import Inbox, Step
@@ -25,9 +24,10 @@ from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import Numbering
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
-from actorstream.runtime.timestamp.merging import ChannelMerging
-from actorstream.runtime.timestamp.ready_rows import ReadyRows
+from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
+from actorstream.runtime.timestamp.merged_runs import MergedRuns
 from actorstream.transports.base import Frame, FrameKind
+from actorstream.windows.watermark import AT_END
 from tests.conformance.frames import Ports, Promise, Row, Scripted, Waiting, data, mark
 
 LANES = 3
@@ -90,30 +90,38 @@ def serial(channels: list[Scripted]) -> Inbox:
     return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
 
 
-def timestamp(channels: list[Scripted]) -> Inbox:
-    """Channel `id` brings rows of replica `id` of one input."""
+def timestamp(channels: list[Scripted], most_tied: int = 1 << 20, *, by_value: bool = False) -> Inbox:
+    """Channel `id` brings rows of replica `id` of one input. `by_value`: tied rows are ordered by what is in them."""
     lanes = [
         InLane(index, "in", channel, lambda frame: frame.payload) for index, channel in enumerate(channels)
     ]
     orders = [
-        RowOrder(replica=channel.channel.id, columns=("_position",), local=True) for channel in channels
+        RowOrder(
+            replica=channel.channel.id,
+            columns=() if by_value else ("_position",),
+            local=True,
+            by_value=by_value,
+        )
+        for channel in channels
     ]
     rows = [LaneRows(lane, order, Waiting()) for lane, order in zip(lanes, orders)]
-    gate = TimestampGate(rows, [0] * len(rows), 1)
-    ready = ReadyRows(
-        gate,
-        rows,
-        batch_size=7,
-        schemas={0: SCHEMA},
-        as_events=False,
-        one_stream=True,
-        together=False,
-    )
-    merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
-    return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})
+    runs = MergedRuns([0] * len(rows), {0: SCHEMA}, ties=1)
+    merge = TimestampMerge(rows, runs, np.zeros(64, np.int64))
+    merge.most_tied = most_tied
+    return TimestampInbox(MergeReader(merge, Ports(), 0), [], NoOrder([]), {"in": Schema.of(Row)})
 
 
-MAKERS = {"none": fifo, "causal": causal, "serial": serial, "timestamp": timestamp}
+def by_value(channels: list[Scripted]) -> Inbox:
+    return timestamp(channels, by_value=True)
+
+
+def spilled(channels: list[Scripted]) -> Inbox:
+    """The same with memory for one run of rows of a lane that leave their channel."""
+    return timestamp(channels, most_tied=0)
+
+
+MAKERS = {"none": fifo, "causal": causal, "serial": serial, "timestamp": timestamp, "spilled": spilled}
+TIMED = ("timestamp", "spilled")
 
 
 def channels_of(given: list[Script]) -> list[Scripted]:
@@ -183,7 +191,7 @@ def test_rows_come_once_and_a_barrier_when_all_lanes_have_brought_it(order: str,
     for rows in rows_of(given):
         own = [n for _, n in rows]
         assert [n for n in numbers(trace) if n in own] == own
-    if order != "timestamp":  # which keeps rows that wait, and passes the barrier on
+    if order not in TIMED:  # which keep rows that wait, and pass the barrier on
         before = set(numbers(trace[: trace.index(("barrier", BARRIER))]))
         assert before == {n for script in given for n in _before(script)}
 
@@ -196,7 +204,7 @@ def _before(script: Script) -> list[int]:
 
 
 @SEEDS
-@pytest.mark.parametrize("order", ["serial", "timestamp"])
+@pytest.mark.parametrize("order", ["serial", *TIMED])
 def test_the_sequence_does_not_depend_on_when_frames_arrive(order: str, seed: int) -> None:
     given = scripts(random.Random(seed), serial=order == "serial")
     rows = sorted(row for lane in rows_of(given) for row in lane)
@@ -223,7 +231,7 @@ def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_oth
         again.restore(kept)
     found = numbers(before) + numbers(given_in_time(again, rest, dice))
     assert sorted(found) == list(range(40))
-    if order in ("serial", "timestamp"):
+    if order in ("serial", *TIMED):
         assert found == [n for _, n in sorted(row for lane in rows_of(given) for row in lane)]
 
 
@@ -269,3 +277,14 @@ def test_outputs_of_workers_come_by_their_clocks_if_what_was_sent_before_can_be_
         drain(inbox, trace)
     assert [sent[n][0] for n in numbers(trace)] == [clock for clock, _, _ in sent]
     assert trace[-1] == ("end", 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_of_the_end_go_by_value_once_all_lanes_have_ended(seed: int) -> None:
+    """What replicas give when everything has ended has one time, just below the end of time."""
+    given: list[Script] = [
+        [*(data((AT_END, n)) for n in own), mark(FrameKind.END)] for own in ([3, 4], [5, 1], [2])
+    ]
+    channels = channels_of(given)
+    trace = given_in_time(by_value(channels), channels, random.Random(seed))
+    assert trace == [*(("row", n) for n in range(1, 6)), ("end", 0)]

@@ -20,7 +20,7 @@ from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Pass
 from tests.integration.test_idle_sources import TellsAtRow, Told, pipe
 from tests.integration.test_recovery_hooks import job_of
-from tests.integration.test_scalegates import SHARES, gated, read
+from tests.integration.test_scalegates import SHARES, read, shared
 from tests.integration.test_timestamp_topologies import each, in_rank_order
 from tests.integration.timestamp_parts import (
     KeepKey,
@@ -69,9 +69,9 @@ def by_model(rows: list[Row], share: str) -> list[Row]:
 
 
 def collected(job: Job, merge: str, place: str) -> list[Row]:
-    """What the sink collects, where in one process there are gates if they are asked for."""
+    """What the sink collects, where in one process all to which rows are broadcast share a gate if that is asked for."""
     if place in IN_MEMORY and merge != "channel":
-        assert ("reader" in gated(job)) == (merge == "gate")
+        assert shared(job) == job.gates.keys()
     return [tuple(row) for row in run_job(job).collected["sink"]]
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from actorstream.ordering.base import Gate
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.serial import SerialGate
-from actorstream.ordering.timestamp import TimestampGate
 from actorstream.transports.base import Frame, FrameKind
 
 FRONTIER_END = 2**63 - 1
@@ -47,7 +46,7 @@ class ModelLane:
         return frame.producer, frame.sequence
 
 
-@pytest.fixture(params=[NoOrder, SerialGate, TimestampGate], scope="module")
+@pytest.fixture(params=[NoOrder, SerialGate], scope="module")
 def ordering(request: pytest.FixtureRequest) -> type[Gate]:
     return request.param  # type: ignore[no-any-return]
 

@@ -18,8 +18,7 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.plan.job import Job
-from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.runtime.timestamp.merging import ChannelMerging
+from actorstream.runtime.timestamp.merge import TimestampMerge
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers
 from tests.integration.test_recovery_hooks import ENDLESS, barriers_then_drain, job_of, run_with, states
@@ -44,15 +43,15 @@ def read(stream: Any, share: str, key: str = "key") -> Any:
     return ways[share]().ordered("timestamp")
 
 
-def gated(job: Job) -> set[str]:
-    """Actors before whose replicas there are gates."""
-    return {name for name, why in job.gates.items() if not why} | job.own_gates
+def shared(job: Job) -> set[str]:
+    """Actors whose replicas share a gate."""
+    return {name for name, why in job.gates.items() if not why}
 
 
-def sequence(topology: Topology, deployment: dict[str, Any], reader: str = "merged") -> list[Row]:
-    """What the sink collects, where the reader has gates."""
+def sequence(topology: Topology, deployment: dict[str, Any]) -> list[Row]:
+    """What the sink collects, where those to which rows are broadcast share a gate."""
     job = job_of(topology, **deployment)
-    assert reader in gated(job)
+    assert shared(job) == job.gates.keys()
     return [tuple(row) for row in run_job(job).collected["sink"]]
 
 
@@ -136,7 +135,7 @@ def test_a_barrier_finds_every_replica_behind_the_rows_before_it(
     slower = read(slow, share, "group")
     read(fast, share, "group").into(Keeps, slower, name="sink", replicas=replicas)
     job = job_of(topology, **deployment)
-    assert gated(job) == {"sink"}
+    assert shared(job) == ({"sink"} if share == "all" else set())
     result, launcher = run_with(job, barriers_then_drain(3))
     for barrier in (1, 2, 3):
         found = states(launcher, barrier)
@@ -198,11 +197,10 @@ def test_rows_that_wait_for_a_tie_are_spilled_and_are_in_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run that is killed and one that goes on from its checkpoint, who may merge in the other way, are the sequence."""
-    for kind in (GateInput, ChannelMerging):
-        monkeypatch.setattr(kind, "most_tied", 50_000)
+    monkeypatch.setattr(TimestampMerge, "most_tied", 50_000)
     keys = {"batch_size": 128, "checkpoint": {"path": str(tmp_path / "state"), "every": "10ms"}, **deployment}
     job = job_of(tied_topology(pipe[0], 100, share), merge=merge, **keys)
-    assert gated(job) == ({"sink"} if merge == "gate" else set())
+    assert shared(job) == ({"sink"} if (merge, share) == ("gate", "all") else set())
 
     def control(launcher: Launcher, _: object) -> Callable[[], None]:
         spilled: list[int] = []
@@ -223,8 +221,8 @@ def test_rows_that_wait_for_a_tie_are_spilled_and_are_in_a_checkpoint(
     again = job_of(tied_topology(pipe[0], 100, share), merge=then, **keys)
     restore_job(again)
     assert again.restored is not None
-    if (merge, share) != ("channel", "all"):  # channels of several replicas need not have kept the same
-        assert gated(again) == ({"sink"} if then == "gate" else set())
+    if merge != "channel":  # channels of several replicas need not have kept the same
+        assert shared(again) == ({"sink"} if (then, share) == ("gate", "all") else set())
     os.write(pipe[1], b"x")
     rows = [tuple(row) for row in run_job(again).collected["sink"]]
     if share == "each":

@@ -176,7 +176,6 @@ def test_a_stalled_reader_bounds_the_memory_of_four_sources_at_full_speed_and_lo
 
     try:
         job = job_of(Fast, count, hears, deploy)
-        assert bool(job.own_gates) == ("merge" in deploy)
         report = run_job(job, on_start=when_quiet(job, go_on, look)).report
     finally:
         os.close(hears)

@@ -18,15 +18,15 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.timestamp.merging import ChannelMerging
+from actorstream.runtime.timestamp.merge import TimestampMerge
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect
 from tests.integration.test_recovery_hooks import job_of
 
 TIED, MANY, FEW = 7, 30_000, 50
 DEPLOYMENTS = [
-    {"workers": 1, "transport": "local"},
-    {"workers": 2, "batch_size": 256},
+    {"workers": 1, "transport": "local", "batch_size": 1024, "edge_bytes": "64KiB"},
+    {"workers": 2, "batch_size": 256, "edge_bytes": "64KiB"},
     {"workers": 3, "batch_size": 100, "edge_bytes": 1},
 ]
 EVERYWHERE = pytest.mark.parametrize("deploy", DEPLOYMENTS, ids=str)
@@ -131,7 +131,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ChannelMerging, "most_tied", 50_000)
+    monkeypatch.setattr(TimestampMerge, "most_tied", 50_000)
 
 
 def topology_of(hears: int, later: int) -> Topology:

@@ -1,13 +1,12 @@
-"""Stretches as columns of batches, against slices that NumPy puts together."""
+"""Stretches as batches: which become one, and of which runs its rows are."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from actorstream.native.address import address_of
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
-from actorstream.native.stretches import StretchColumns
+from actorstream.native.stretches import StretchBatches
 
 DTYPES = (np.int8, np.int16, np.float32, np.int64)
 
@@ -31,40 +30,32 @@ def given(
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_poured_is_what_the_stretches_say(seed: int) -> None:
+def test_the_parts_of_rows_are_those_that_the_stretches_say(seed: int) -> None:
     gate, columns = given(seed)
-    runs = StretchColumns(len(columns), [np.dtype(dtype).itemsize for dtype in DTYPES], [0, 0, 0])
-    for reference, (_, *own) in enumerate(columns):
-        runs.put(reference, [address_of(each) for each in own], (reference + 1, reference + 1, reference))
-    stretches = Stretches(256)
+    cuts, stretches = StretchBatches(len(columns), [0, 0, 0], 512), Stretches(256)
     assert gate.give(0, stretches, 256)
     for first in range(0, stretches.count, 7):
         count = min(7, stretches.count - first)
         some = [stretches[at] for at in range(first, first + count)]
         rows = sum(each.rows for each in some)
-        out = [np.zeros(rows, dtype) for dtype in DTYPES]
-        runs.pour(stretches, first, count, [address_of(each) for each in out])
-        for column, found in enumerate(out, 1):
-            parts = [columns[each.reference][column][each.first : each.first + each.rows] for each in some]
-            assert np.array_equal(found, np.concatenate(parts))
-        used = {each.reference for each in some}
-        known = [each for each in used if each]
-        assert runs.marks(stretches, first, count) == (
-            min(used) + 1,
-            max(used) + 1,
-            min(known, default=0),
-        )
+        tags, named = cuts.parts(stretches, first, count, rows)
+        left = {
+            reference: iter(columns[reference][1][row:]) for reference, row in zip(named[::2], named[1::2])
+        }
+        found = [next(left[named[2 * tag]]) for tag in tags.tolist()]
+        parts = [columns[each.reference][1][each.first : each.first + each.rows] for each in some]
+        assert found == np.concatenate(parts).tolist()
 
 
 @pytest.mark.parametrize("inputs", [[0, 0, 0], [0, 1, 1]])
 @pytest.mark.parametrize("seed", range(10))
 def test_a_batch_is_a_long_stretch_or_short_ones_of_one_input(seed: int, inputs: list[int]) -> None:
     gate, columns = given(seed)
-    runs, stretches = StretchColumns(len(columns), [8], inputs), Stretches(256)
-    gate.give(0, stretches, 256)
     at, longest, most = 0, 3, 10
+    cuts, stretches = StretchBatches(len(columns), inputs, longest), Stretches(256)
+    gate.give(0, stretches, 256)
     while at < stretches.count:
-        count, rows = runs.cut(stretches, at, longest, most)
+        count, rows = cuts.cut(stretches, at, most)
         some = [stretches[each] for each in range(at, at + count)]
         assert rows == sum(each.rows for each in some)
         assert count == 1 or (rows <= most and all(each.rows < longest for each in some))
@@ -116,8 +107,3 @@ def test_a_full_log_is_said_so() -> None:
 def test_a_plain_ring_has_no_merge_to_look_at() -> None:
     with pytest.raises(ValueError, match="plain ring"):
         ScaleGate([0]).look()
-
-
-def test_values_of_another_width_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"\[3\]"):
-        StretchColumns(1, [3], [0])

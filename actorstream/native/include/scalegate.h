@@ -38,7 +38,7 @@ typedef struct as_scalegate_view {
     uint64_t *runs; /* whose rows are all in stretches */
     uint64_t *first; /* rows of the run behind these that are */
 } as_scalegate_view;
-/* sources, readers: 1 to 1024; runs: per source, stretches: in the log; both powers of two. 0: out of range. */
+/* sources, readers: 1 to 65,535; runs: per source, stretches: in the log; both powers of two. 0: out of range. */
 uint64_t as_scalegate_size(uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches);
 /* rank: by source. Sources of equal rank have `ties` tie columns that order rows of equal time. */
 int as_scalegate_init(void *memory, uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches,

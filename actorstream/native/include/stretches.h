@@ -1,6 +1,7 @@
 /*
- * What a reader of a ScaleGate makes of stretches (scalegate.h): batches, put together of short stretches column by column.
- * No atomics, no memory of its own. Here the reference of a run is its place in tables of the caller.
+ * What a reader of a ScaleGate makes of stretches (scalegate.h): batches, as the rows of several runs in order, whose columns
+ * as_merge_gather (merge.h) puts together. No atomics, no memory of its own. Here the reference of a run is its place in a
+ * table of the caller.
  */
 #ifndef ACTORSTREAM_STRETCHES_H
 #define ACTORSTREAM_STRETCHES_H
@@ -11,12 +12,11 @@
    least. */
 uint32_t as_stretches_cut(const as_stretch *stretches, uint32_t count, const uint32_t *inputs, uint32_t longest,
                           uint64_t most, uint64_t *rows);
-/* Puts their rows behind each other. Column c of run n begins at address from[n * columns + c] and has values of widths[c]
-   bytes (1, 2, 4, 8); the values go to to[c]. AS_E_ARGUMENT: another width. */
-int as_stretches_pour(const as_stretch *stretches, uint32_t count, const uint64_t *from, const uint32_t *widths,
-                      uint32_t columns, const uint64_t *to);
-/* Of the runs that they are of: the least of marks[3 * n] and the greatest of marks[3 * n + 1], the least of
-   marks[3 * n + 2]; 0 is none. */
-void as_stretches_marks(const as_stretch *stretches, uint32_t count, const int64_t *marks, int64_t *found);
+/* Finds the runs that have the rows of some stretches, at most 65,535 rows, and numbers them in the order of their first row.
+   Writes of run n its reference to parts[2 * n] and its first row in the stretches to parts[2 * n + 1], and of each row the
+   number of its run to tags. numbers: memory to work in, one number for each reference; it is 0 before and after. Returns
+   how many runs there are. */
+uint32_t as_stretches_parts(const as_stretch *stretches, uint32_t count, uint32_t *numbers, uint64_t *parts,
+                            uint16_t *tags);
 /* cffi: end */
 #endif

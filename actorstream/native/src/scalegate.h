@@ -6,7 +6,7 @@
 
 #include "../include/scalegate.h"
 
-enum { FREE = 0, HELD = 1, ASKED = 2, MOST = 1024, BATCH = 512, SHORTEST = 16 };
+enum { FREE = 0, HELD = 1, ASKED = 2, MOST = AS_MERGE_LANES, BATCH = 512, SHORTEST = 16 };
 
 typedef struct run {
     const int64_t *time;

@@ -1,15 +1,16 @@
-"""Timestamp input: one sequence of ready rows (viper-scalegate section 3), beside which side inputs have no order. A `Merging`
-makes the sequence; the inbox adds side inputs, marks and promises."""
+"""Timestamp input: one sequence of ready rows (viper-scalegate section 3), beside which side inputs have no order. The sequence
+is that of one lane, or of the reader of a merge; the inbox adds side inputs, marks and promises."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from actorstream.checkpoint.alignment import Alignment
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
+from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,46 +20,28 @@ if TYPE_CHECKING:
     from actorstream.ordering.base import Gate
     from actorstream.runtime.lanes import InLane
 
-Found = Step | tuple[Any, Frame]
-"""A step, or a lane and the mark that it brings."""
 
-
-class Merging(ABC):
-    """A way to make one sequence. `runs` has the batches that are ready, in order, each with the name of its input.
+class OrderedRows(Protocol):
+    """What makes one sequence of lanes (`one_lane.OneLane`, `merge.MergeReader`).
 
     Attributes:
-        lanes: the lanes that bring the sequence, as alignment sees them.
-        frontier: the event time that was promised downstream.
-        last: the time of the last row that was given, as far as it is known.
+        lanes: bring the rows. mark: brings barriers and the end, as alignment sees it.
+        runs: batches that are ready, in order, each with the name of its input.
+        frontier: the event time that was promised downstream. last: the time of the last row that was given, or a later one
+            that was promised, as far as idle lanes need it.
     """
 
-    def __init__(self, lanes: list[Any]) -> None:
-        self.lanes = lanes
-        self.runs: deque[tuple[Batch, str]] = deque()
-        self.frontier = self.last = FRONTIER_MIN
+    lanes: list[InLane]
+    mark: Any
+    runs: deque[tuple[Batch, str]]
+    frontier: int
+    last: int
 
-    @abstractmethod
-    def next(self) -> Found:
-        """Called when `runs` is empty. Returns ROWS if it has runs now, AGAIN if it may have some, NOTHING, or the lane and
-        frame of a mark that is due."""
-
-    @abstractmethod
-    def reached(self) -> int:
-        """The event time below which no row will be given, apart from those in `runs`."""
-
-    @abstractmethod
-    def is_through(self) -> bool:
-        """Whether no rows are left beside `runs`; asked once all lanes have ended."""
-
-    def latest(self) -> int:
-        """The event time of the rows given so far. It counts while lanes promise nothing because they are idle or ended."""
-        return self.last
+    def next(self) -> Frame | None:
+        """Called when `runs` is empty: fills it, or returns the mark that is due behind all rows before it."""
 
     def look(self) -> None:
         """Takes in rows without giving any, so that promises can rise while an output is full."""
-
-    def rest(self) -> None:
-        """The unit has nothing to do."""
 
     def done(self) -> None:
         """The unit no longer needs the room of the rows that were given last."""
@@ -66,11 +49,22 @@ class Merging(ABC):
     def passed(self) -> None:
         """The unit has passed a barrier on."""
 
-    @abstractmethod
+    def rest(self) -> None:
+        """The unit has nothing to do."""
+
+    def reached(self) -> int:
+        """The event time below which no row will be given, apart from those in `runs`."""
+
+    def reached_at_barrier(self) -> int:
+        """As `reached`, of what came before the barrier that is being passed; the least of all times if that is not known. After
+        a resume rows come in other batches and to other replicas, so that a promise from behind the barrier is not theirs."""
+
+    def latest(self) -> int:
+        """The event time of the rows that came so far. It counts while lanes promise nothing because they are idle."""
+
     def snapshot(self) -> dict[str, Any]:
         """What a checkpoint keeps of the rows that wait."""
 
-    @abstractmethod
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         """Restores the rows that `snapshot` returned. schemas: those of the inputs, by name."""
 
@@ -79,19 +73,18 @@ class TimestampInbox(Inbox):
     """Inputs in timestamp order as one sequence, and side inputs, which take turns with it.
 
     Args:
-        merging: brings the sequence.
-        sides: lanes of side inputs.
-        schemas: of the inputs, by name.
+        sides: lanes of side inputs. schemas: of the inputs, by name.
     """
 
     by_time: ClassVar[bool] = True
     follows_while_blocked: ClassVar[bool] = True
 
     def __init__(
-        self, merging: Merging, sides: list[InLane], side_gate: Gate, schemas: Mapping[str, Schema]
+        self, rows: OrderedRows, sides: list[InLane], side_gate: Gate, schemas: Mapping[str, Schema]
     ) -> None:
-        super().__init__([*merging.lanes, *sides])
-        self.merging, self.sides, self.side_gate, self.schemas = merging, sides, side_gate, schemas
+        super().__init__([*rows.lanes, *sides])
+        self.alignment = Alignment([rows.mark, *sides])
+        self.rows, self.sides, self.side_gate, self.schemas = rows, sides, side_gate, schemas
         self._side_due = False
         self._floor = FRONTIER_MIN
         """The event time that was promised downstream when the checkpoint was made that the run resumes from."""
@@ -99,35 +92,29 @@ class TimestampInbox(Inbox):
     def next(self) -> Step:
         if self._due:
             return self._take_due()
-        if self.merging.runs:
-            return self._next_run()
-        if self._side_due and (side := self.side_gate.next()) is not None:
-            self._side_due = False
-            return self._take_side(side)
-        self._side_due = bool(self.sides)
-        found = self.merging.next()
-        if found is Step.ROWS:
-            return self._next_run()
-        if found is Step.AGAIN:
-            return found
-        if found is not Step.NOTHING:
-            return self._mark(*found)  # type: ignore[misc] # a lane and its mark
+        rows = self.rows
+        if not rows.runs:
+            if self._side_due and (side := self.side_gate.next()) is not None:
+                self._side_due = False
+                return self._take_side(side)
+            self._side_due = bool(self.sides)
+            mark = rows.next()
+            if mark is not None:
+                return self._mark(rows.mark, mark)
+        if rows.runs:
+            return self._give(*rows.runs.popleft())
         if self._side_due and self.side_gate.next() is not None:
             return Step.AGAIN
         return Step.END if self._has_ended() else Step.NOTHING
 
     def done(self) -> None:
-        self.merging.done()
+        self.rows.done()
 
     def passed(self) -> None:
-        self.merging.passed()
+        self.rows.passed()
 
     def look(self) -> None:
-        self.merging.look()
-
-    def _next_run(self) -> Step:
-        self.batch, self.source = self.merging.runs.popleft()
-        return Step.ROWS
+        self.rows.look()
 
     def _take_side(self, lane: InLane) -> Step:
         """Takes the head of a side input's lane."""
@@ -139,32 +126,33 @@ class TimestampInbox(Inbox):
         return self._give(batch, lane.input)
 
     def _has_ended(self) -> bool:
-        return super()._has_ended() and not self.merging.runs and self.merging.is_through()
+        return all(lane.ended for lane in self.alignment.lanes) and not self.rows.runs
 
     def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
-        merging = self.merging
-        found = merging.reached()
-        if merging.runs:
-            found = min(found, int(times_of(merging.runs[0][0])[0]))
+        rows = self.rows
+        found = rows.reached()
+        if rows.runs:
+            found = min(found, int(times_of(rows.runs[0][0])[0]))
         if rest is not None:
             times = times_of(rest[0])
             found = min(found, int(times[min(rest[1], len(times) - 1)]))
-        if found == FRONTIER_END and not all(lane.ended for lane in merging.lanes):
-            found = merging.latest()
+        if found >= AT_END and not rows.mark.ended:  # `on_end` may still give rows
+            found = rows.latest()
         found = max(found, self._floor)
-        if found > merging.frontier:
-            merging.frontier = found
+        if found > rows.frontier:
+            rows.frontier = found
             return found
         if resting:
-            merging.rest()
+            rows.rest()
         return None
 
     def snapshot(self) -> Any:
-        """The rows that came before the barrier and were not given yet, and how far the sequence has got."""
-        merging = self.merging
-        place = {"promised": merging.frontier, "last": max(merging.last, merging.frontier)}
-        return merging.snapshot() | place
+        """The rows that came before the barrier and were not given yet, and how far the sequence has got, which is the same for
+        all readers of one merge."""
+        rows = self.rows
+        promised = max(rows.frontier, rows.reached_at_barrier())
+        return rows.snapshot() | {"promised": promised, "last": max(rows.last, promised)}
 
     def restore(self, snapshot: Any) -> None:
-        self.merging.restore(snapshot, self.schemas)
-        self._floor, self.merging.last = snapshot["promised"], snapshot["last"]
+        self._floor, self.rows.last = snapshot["promised"], snapshot["last"]
+        self.rows.restore(snapshot, self.schemas)

@@ -1,4 +1,4 @@
-"""Rows of lanes with timestamp input while they wait, and how rows of several become one batch. Decides nothing about order."""
+"""Rows of a lane with timestamp input while they wait. Decides nothing about order."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.topology.timestamp import ORIGIN
-from actorstream.transports.base import FRONTIER_END, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_MIN, Frame
 
 if TYPE_CHECKING:
     from actorstream.events.saved import SavedRows
     from actorstream.runtime.lanes import InLane
 
-_SPILLED = Frame(FrameKind.DATA)
-"""The head of a lane whose next rows are in the spill."""
 _ZEROS = np.zeros(1, np.int64)
 
 
 MOST_RUN = 1024
 """Frames that are taken in at once."""
-_THERE = Frame(FrameKind.HEARTBEAT)
-"""Says only that something waits behind the frames that are worked on."""
 
 
 class Spilled(Protocol):
@@ -84,15 +80,29 @@ class Run(NamedTuple):
 
 
 class LaneRows:
-    """The rows of one lane that were taken in and have not gone, and the lane as a merge sees it (`ordering.base.Lane`).
+    """The rows of one lane that were taken in and have not gone.
 
     The frames of a run stay in the channel until its rows have gone, unless a tie or a barrier keeps these."""
 
-    __slots__ = ("buffered", "idles", "index", "input", "lane", "open", "order", "runs", "spill")
+    __slots__ = (
+        "buffered",
+        "crowded",
+        "index",
+        "input",
+        "lane",
+        "last",
+        "least",
+        "open",
+        "order",
+        "over",
+        "rests",
+        "runs",
+        "spill",
+    )
 
     def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
         self.lane, self.order = lane, order
-        self.index, self.input, self.idles = lane.index, lane.input, lane.idles
+        self.index, self.input = lane.index, lane.input
         self.open = 0
         """Frames at the head of the channel that were taken in and not consumed yet."""
         self.runs: deque[Run] = deque()
@@ -101,33 +111,18 @@ class LaneRows:
         """Bytes of the runs that have left the channel."""
         self.spill = spill
         """Rows behind these, which have left the channel too."""
-
-    @property
-    def held(self) -> bool:
-        return self.lane.held
-
-    @property
-    def ended(self) -> bool:
-        return self.lane.ended and not self.spill
-
-    def head(self) -> Frame | None:
-        """The first frame that was not taken in. While frames before it are in use, a stand-in that says there is one."""
-        if self.spill and not self.runs:
-            return _SPILLED
-        if self.open:
-            return _THERE if self.lane.channel.waiting() > self.open else None
-        return self.lane.channel.peek()
-
-    def frontier(self) -> int:
-        """The event time that the producer promises; the end of time while it is idle, so that no reader waits for it."""
-        return FRONTIER_END if self.lane.is_idle() else self.lane.frontier()
+        self.over = False
+        """Whether the merge knows that nothing more comes."""
+        self.rests = False
+        """Whether the merge does not wait for the lane, since it is idle."""
+        self.last = self.least = FRONTIER_MIN
+        """Time of the last row that was taken in, and the time below which rows come too late since the lane was idle."""
+        self.crowded = False
+        """Whether rows must leave the channel, so that rows behind them can come."""
 
     def take_in(self) -> Batch:
         """Takes in the rows of the first frame that was not taken in, a data frame, and of the frames that follow it in the
         same payload."""
-        if self.spill and not self.runs:
-            self.append(self.spill.take())
-            return self.runs[0].batch
         channel = self.lane.channel
         frame = channel.peek(self.open)
         assert frame is not None
@@ -169,6 +164,10 @@ class LaneRows:
         """Drops the rows that were taken in last: none of them is left."""
         self.runs.pop()
         self.buffer()
+
+    def is_crowded(self, most: int) -> bool:
+        """Whether further rows that leave their channel are too many for memory. most: bytes."""
+        return bool(self.spill) or self.buffered > most
 
     def put_aside(self) -> None:
         """Moves the rows that were taken in last to the spill."""

@@ -1,4 +1,4 @@
-"""Order `timestamp` in one process: inboxes that merge, the ScaleGates behind some of them, and sources in order."""
+"""Order `timestamp` in one process: inboxes, the merges behind them, and sources in order."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
-from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
 from actorstream.runtime.size_policy import merged_rows
-from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
-from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
-from actorstream.runtime.timestamp.ready_rows import ReadyRows
+from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
+from actorstream.runtime.timestamp.merged_runs import MergedRuns
+from actorstream.runtime.timestamp.one_lane import OneLane
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.spill import Spill
 from actorstream.runtime.timestamp.stamp import TimestampStamp
@@ -31,17 +29,17 @@ if TYPE_CHECKING:
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.timestamp.inbox import Merging
+    from actorstream.runtime.timestamp.inbox import OrderedRows
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
 
 
 class TimestampOrder(Order):
-    """Inputs in timestamp order, and the ScaleGates that this process's replicas read."""
+    """Inputs in timestamp order, and the merges that several replicas of this process read."""
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)
-        self.gates = open_gates(ends)
+        self.shared = _shared(ends)
         """By the replica that reads it."""
 
     @staticmethod
@@ -59,48 +57,47 @@ class TimestampOrder(Order):
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
         if not own:
             return None
-        merging: Merging
-        gate = self.gates.get(head.id)
-        if gate is not None:
-            merging = GateMerging(gate, len(gate.bits))
-            gate.bits.append(own[0].channel.receive_bit)
+        rows: OrderedRows
+        shared = self.shared.get(head.id)
+        lanes = [LaneRows(*each) for each in _lanes(self.ends, head, own)] if shared is None else shared.lanes
+        if shared is None and len(lanes) == 1:
+            rows = OneLane(lanes[0], ports)
         else:
-            merging = _merging(self.ends, head, ports, own)
-        sides = _sides(self.job, links, len(merging.lanes), self.ends.in_lane)
-        return TimestampInbox(merging, sides, NoOrder(sides), head.context.inputs)
+            rows = MergeReader(
+                shared or _merge(self.ends, head, lanes, own), ports, own[0].channel.receive_bit
+            )
+        sides = _sides(self.job, links, len(lanes), self.ends.in_lane)
+        return TimestampInbox(rows, sides, NoOrder(sides), head.context.inputs)
 
     def used(self, links: list[JobChannel]) -> list[JobChannel]:
-        """Into a gate that several read there is the channel to the first of them."""
+        """Into a merge that several replicas read there is the channel to the first of them."""
         return [
             link
             for link in links
             if link.edge.order != TIMESTAMP
-            or link.consumer not in self.gates
-            or self.gates[link.consumer].first == link.consumer
+            or link.consumer not in self.shared
+            or self.ends.replicas[link.consumer].replica == 0
         ]
 
 
-def _merging(ends: Ends, head: Replica, ports: Ports, own: list[JobChannel]) -> Merging:
-    """What makes one sequence of channels in timestamp order."""
+def _merge(
+    ends: Ends, head: Replica, lanes: list[LaneRows], own: list[JobChannel], readers: int = 1
+) -> TimestampMerge:
+    """The merge of the lanes of a replica, or of those of all `readers` of its actor."""
     job = ends.job
-    lanes = [LaneRows(*each) for each in _lanes(ends, head, own)]
-    if len(lanes) == 1:
-        return OneLane(lanes[0], ports)
-    ties = max(len(lane.order.columns) for lane in lanes)
     schemas = {link.edge.input: job.edge_schemas[link.edge.index].plain for link in own}
     alike = len({(schema.user.fingerprint, schema.system) for schema in schemas.values()}) == 1
     one_stream = len(schemas) == 1 or (alike and head.contract.one_stream)
-    merge = TimestampGate(lanes, [lane.order.rank for lane in lanes], ties)
-    ready_rows = ReadyRows(
-        merge,
-        lanes,
+    runs = MergedRuns(
+        [lane.order.rank for lane in lanes],
+        schemas,
+        readers=readers,
         batch_size=merged_rows(job.deploy),
-        schemas=schemas,
+        ties=max(len(lane.order.columns) for lane in lanes),
+        one_stream=one_stream and not any(lane.order.by_value for lane in lanes),
         as_events=not any(call.takes_batch for call in head.calls.values()),
-        one_stream=one_stream,
-        together=one_stream and not any(lane.order.by_value for lane in lanes),
     )
-    return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
+    return TimestampMerge(lanes, runs, head.row)
 
 
 def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
@@ -136,45 +133,31 @@ def _sides(
 
 
 class _Bell:
-    """The doorbell of the channels into a gate; the channels are made before the gate."""
+    """The doorbell of the channels into a merge that several replicas read; the channels are made before the merge."""
 
-    gate: GateInput
+    merge: TimestampMerge
 
     def ring(self, bit: int) -> None:
-        self.gate.ring(bit)
+        self.merge.wake_readers()
 
 
-def open_gates(ends: Ends) -> dict[int, GateInput]:
-    """The gates that this worker's replicas read, by replica. Who sends to one that several read uses the channels to the
-    first of these; `ends` has the channels from now on."""
-    worker, replicas, incoming = ends.worker, ends.replicas.values(), ends.incoming
-    job, found = worker.job, dict[int, GateInput]()
-    shared: dict[str, list[Replica]] = {}
-    for replica in replicas:
-        if job.gates.get(replica.name) == "":
-            shared.setdefault(replica.name, []).append(replica)
-        elif replica.name in job.own_gates:
-            shared[f"{replica.name} {replica.id}"] = [replica]
-    for heads in shared.values():
+def _shared(ends: Ends) -> dict[int, TimestampMerge]:
+    """The merges that several of this worker's replicas read, by replica. Producers use the channels to the first of these;
+    `ends` has the channels from now on."""
+    worker, job, found = ends.worker, ends.job, dict[int, TimestampMerge]()
+    actors = [name for name, why in job.gates.items() if why == ""]
+    for heads in ([each for each in ends.replicas.values() if each.name == name] for name in actors):
+        if not heads:
+            continue
         bell = _Bell()
-        links = [link for link in incoming[heads[0].id] if link.edge.index in job.timestamp.edges]
+        links = [link for link in ends.incoming[heads[0].id] if link.edge.index in job.timestamp.edges]
         for link in links:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
         lanes = [LaneRows(*each) for each in _lanes(ends, heads[0], links)]
-        schema = job.edge_schemas[links[0].edge.index].plain
-        ties = max(len(rows.order.columns) for rows in lanes)
-        bell.gate = GateInput(
-            worker.ring,
-            lanes,
-            ties,
-            schema,
-            one_stream=heads[0].contract.one_stream,
-            readers=len(heads),
-            batch_size=merged_rows(job.deploy),
-        )
-        bell.gate.first, bell.gate.row = heads[0].id, heads[0].row
-        found |= dict.fromkeys((head.id for head in heads), bell.gate)
+        bell.merge = _merge(ends, heads[0], lanes, links, len(heads))
+        bell.merge.wake = lambda reader: worker.ring(reader.bit)
+        found |= dict.fromkeys((head.id for head in heads), bell.merge)
     return found
 
 

@@ -124,7 +124,7 @@ POOL = ("--set", "deploy.schedule=ct", "--set", "deploy.threads=1", "--workers",
 def test_the_text_says_where_gates_merge_and_for_whom_and_where_not_why(run: Run, gated: Path) -> None:
     lines = run("plan", gated, *GATE).out.splitlines()
     assert "first: one ScaleGate for all replicas" in lines
-    assert "second: each replica merges: it has one channel: there is nothing to merge" in lines
+    assert "second: no ScaleGate: it has one channel: there is nothing to merge" in lines
     assert "third: one ScaleGate for each replica" in lines
     assert "passed: one ScaleGate" in lines
     assert "ScaleGate" not in run("plan", gated).out

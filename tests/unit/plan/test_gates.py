@@ -15,7 +15,7 @@ from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect
-from tests.integration.timestamp_parts import Copies, PassTicks, Texts, Ticks
+from tests.integration.timestamp_parts import Copies, Texts, Ticks
 
 
 class MayRest(Ticks):
@@ -48,6 +48,7 @@ POOL = {"schedule": "ct", "threads": 1}
     [
         ({}, {"sink": ""}),
         ({"through": Copies}, {"sink": ""}),
+        ({"through": Texts}, {"sink": ""}),
         ({"merge": "channel"}, {}),
         ({"merge": "channel", **POOL}, {"sink": ""}),
         ({"workers": 2}, {"sink": ""}),
@@ -63,30 +64,10 @@ def test_a_gate_does_for_replicas_that_get_the_same_rows_in_one_process(
 
 
 @pytest.mark.parametrize(
-    ("deploy", "found"),
-    [
-        ({"route": "key"}, {"sink"}),
-        ({"replicas": 1}, {"sink"}),
-        ({}, set()),  # one does for all
-        ({"route": "key", "parts": 1}, set()),
-        ({"route": "key", "workers": 2, "transport": "shm"}, set()),
-        ({"route": "key", "merge": "channel"}, set()),
-        ({"route": "key", "merge": "channel", **POOL}, {"sink"}),
-    ],
-    ids=str,
-)
-def test_replicas_that_get_rows_of_their_own_have_gates_of_their_own(
-    deploy: dict[str, Any], found: set[str]
-) -> None:
-    assert job_of(**deploy).own_gates == found
-
-
-@pytest.mark.parametrize(
     ("deploy", "why"),
     [
         ({"parts": 1}, "one channel"),
         ({"workers": 2, "transport": "shm"}, "in one process"),
-        ({"through": Texts}, "fixed width"),
         ({"kind": MayRest}, "idle_timeout"),
     ],
     ids=str,
@@ -94,17 +75,6 @@ def test_replicas_that_get_rows_of_their_own_have_gates_of_their_own(
 def test_else_it_is_said_why_each_replica_merges_itself(deploy: dict[str, Any], why: str) -> None:
     (found,) = job_of(**deploy).gates.values()
     assert why in found
-
-
-def test_rows_of_several_types_are_merged_by_each_replica() -> None:
-    topology = Topology("types")
-    ticks = topology.source(Ticks, name="ticks")
-    texts = topology.source(Ticks, name="more").through(Texts, name="texts").broadcast().ordered("timestamp")
-    ticks.broadcast().ordered("timestamp").into(Collect, texts, name="sink", replicas=2)
-    passed = ticks.through(PassTicks, name="passed", replicas=2)
-    passed.broadcast().ordered("timestamp").into(Collect, name="plain", replicas=2)
-    job = compile_job(topology.spec(), load_deploy(None, (), transport="local", workers=1, merge="gate"))
-    assert job.gates == {"sink": "its rows are of several types or of no fixed width", "plain": ""}
 
 
 @pytest.mark.parametrize(("other", "found"), [([["same"], []], ""), ([["other"], []], "checkpoint")])

@@ -1,17 +1,29 @@
-"""A gate for one reader or several, which read whenever they like and get one sequence each."""
+"""A merge for one reader or several, which read whenever they like and get one sequence each; and its ready rows against their
+definition."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from actorstream.runtime.timestamp.gate_input import RUNS
-from actorstream.runtime.timestamp.gate_merging import GateMerging
+from actorstream.events.schema import Schema
+from actorstream.ordering.none import NoOrder
+from actorstream.runtime.inbox import Step
+from actorstream.runtime.lanes import InLane
+from actorstream.runtime.timestamp.inbox import TimestampInbox
+from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
+from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
+from actorstream.runtime.timestamp.merged_runs import RUNS, MergedRuns
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
+from tests.conformance.frames import Ports, Scripted, Waiting, data, mark
+from tests.conformance.frames import Row as Numbered
 from tests.integration.parts import Collect
 from tests.integration.timestamp_parts import PooledTicks, Ticks
 from tests.unit.runtime.timestamp.timed_worker import Sent, TimedWorker
@@ -33,9 +45,9 @@ class Gated(TimedWorker):
         merged.forward().into(Collect, name="out", replicas=readers)
         super().__init__(topology, **{"merge": "gate", **deploy})
         self.readers = [self.unit("reader", number) for number in range(readers)]
-        merging = self.readers[0].inbox.merging
-        assert isinstance(merging, GateMerging)
-        self.gate = merging.gate
+        rows = self.readers[0].inbox.rows
+        assert isinstance(rows, MergeReader)
+        self.merge = rows.merge
 
     def got(self, number: int) -> list[Sent]:
         """Takes what waits behind a reader."""
@@ -65,8 +77,7 @@ def test_all_readers_get_what_is_ready_and_the_same_batches(readers: int) -> Non
     for number in range(readers):
         worker.run("reader", number)
         assert worker.got(number) == [(7, 3)]
-    worker.gate.intake()
-    assert worker.gate.made == {}, "nobody needs any more what was made for the first"
+    assert worker.merge.runs._made.keys() <= {2}, "nobody needs any more what was made for the first"
 
 
 def test_the_slowest_reader_holds_the_sources_back_and_nobody_else_does() -> None:
@@ -98,7 +109,7 @@ def test_a_reader_whose_output_is_full_promises_the_time_of_its_last_row_once_al
     assert not worker.unit("first").blocked
     for unit in worker.readers:
         assert unit.step() is Status.BLOCKED
-        assert unit.inbox.merging.frontier == 7
+        assert unit.inbox.rows.frontier == 7
 
 
 @HOW_MANY
@@ -111,9 +122,9 @@ def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for(readers
         worker.give("second", each)
         worker.run("reader")
         assert worker.unit("second").unblock()
-    source = worker.gate.sources[1]
-    assert (source.lane.channel.waiting(), source.added - source.gone) == (0, RUNS)
-    assert len(source.rows.runs) == 2 * RUNS, "what the gate has no room for waits before it"
+    source = worker.merge.lanes[1]
+    assert (source.lane.channel.waiting(), worker.merge.runs.inside(1)) == (0, RUNS)
+    assert len(source.runs) == 2 * RUNS, "what the gate has no room for waits before it"
     worker.promise(4, "first")
     worker.promise(4, "second")
     found: list[list[Sent]] = [[] for _ in range(readers)]
@@ -165,8 +176,8 @@ def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
         assert lane.channel.peek().kind == FrameKind.BARRIER
         lane.channel.consume()
         if number < READERS - 1:
-            saved.append(worker.gate.snapshot())
-            assert worker.gate.passing == set(range(number + 1, READERS))
+            saved.append(worker.merge.snapshot())
+            assert worker.merge.passing == set(range(number + 1, READERS))
             worker.run("reader", number)
             assert worker.got(number) == []
     assert all(each == saved[0] for each in saved)
@@ -227,3 +238,135 @@ def test_a_barrier_at_any_step_cuts_what_was_given_and_leaves_the_sequence_as_it
     if cut < len(SCRIPT):
         assert [unit.barrier for unit in worker.readers] == [1] * readers
         assert all(set(own) <= set(before) for own in kept)
+
+
+Ranked = tuple[int, int, int, int]
+"""Time, rank, number and lane of a row."""
+FRONTIER_END = 2**63 - 1
+
+
+class Merged:
+    """Lanes of sorted rows, driven by hand. `ended`, `promised`: what each lane's producer has said."""
+
+    def __init__(self, lanes: list[list[Ranked]], ranks: list[int]) -> None:
+        self.left, self.ended = [list(rows) for rows in lanes], [False] * len(lanes)
+        self.ranks, self.came, self.out = ranks, list[Ranked](), list[Ranked]()
+        self.channels = [Scripted([]) for _ in lanes]
+        orders = [RowOrder(rank=rank, columns=("_position",), local=True) for rank in ranks]
+        rows = [
+            LaneRows(InLane(at, f"input{rank}", channel, lambda frame: frame.payload), order, Waiting())
+            for at, (channel, order, rank) in enumerate(zip(self.channels, orders, ranks))
+        ]
+        schemas = dict.fromkeys(ranks, Schema.of(Numbered).with_system(("_position",)))
+        merge = TimestampMerge(rows, MergedRuns(ranks, schemas, ties=1), np.zeros(64, np.int64))
+        self.reader = MergeReader(merge, Ports(), 0)
+        self.inbox = TimestampInbox(self.reader, [], NoOrder([]), {})
+        self.known = {row[2]: row for rows in lanes for row in rows}
+
+    def arrive(self, lane: int, rows: int) -> None:
+        some, self.left[lane] = self.left[lane][:rows], self.left[lane][rows:]
+        if some:
+            self.came += some
+            self.channels[lane].frames.append(data(*((time, number) for time, _, number, _ in some)))
+        elif not self.ended[lane]:
+            self.ended[lane] = True
+            self.channels[lane].frames.append(mark(FrameKind.END))
+
+    def promise(self, lane: int) -> None:
+        """The most that a producer can promise: the time of the row it sends next."""
+        self.channels[lane].words[0] = self.left[lane][0][0] if self.left[lane] else FRONTIER_END
+
+    def drain(self) -> Step:
+        while (step := self.inbox.next()) is Step.ROWS:
+            self.out += [self.known[int(number)] for number in self.inbox.batch["n"]]
+            self.inbox.done()
+        return step
+
+    def ready(self) -> list[Ranked]:
+        """By the definition: rows, in order, for which every lane of lower or equal rank has promised nothing more at their
+        time, and every one of higher rank nothing more below it."""
+        found = []
+        for row in sorted(self.came):
+            for lane, rank in enumerate(self.ranks):
+                own = [each for each in self.came if each[3] == lane]
+                said = max([self.channels[lane].words[0], *(each[0] for each in own)])
+                follows = FRONTIER_END if self.ended[lane] else said
+                later = lane == row[3] or any(each > row for each in own)
+                if not (later or follows > row[0] or (follows == row[0] and rank > row[1])):
+                    return found
+            found.append(row)
+        return found
+
+
+@given(
+    sizes=st.lists(st.integers(0, 12), min_size=2, max_size=5),
+    times=st.lists(st.integers(0, 6), min_size=1, max_size=20),
+    ranks=st.lists(st.integers(0, 2), min_size=5, max_size=5),
+    steps=st.lists(
+        st.tuples(st.sampled_from(["arrive", "promise", "drain"]), st.integers(0, 4), st.integers(1, 5)),
+        max_size=80,
+    ),
+)
+def test_whatever_the_interleaving_the_ready_rows_are_those_of_the_definition(
+    sizes: list[int], times: list[int], ranks: list[int], steps: list[tuple[str, int, int]]
+) -> None:
+    lanes, number = [], 0
+    for lane, size in enumerate(sizes):
+        own = sorted(times[(number + n) % len(times)] for n in range(size))
+        lanes.append([(time, ranks[lane], number + n, lane) for n, time in enumerate(own)])
+        number += size
+    merged = Merged(lanes, ranks[: len(lanes)])
+    expected = sorted(row for rows in lanes for row in rows)
+    for step, at, rows in steps:
+        if step == "arrive":
+            merged.arrive(at % len(lanes), rows)
+        elif step == "promise":
+            merged.promise(at % len(lanes))
+        else:
+            merged.drain()
+            assert merged.out == merged.ready()
+            reached, rest = merged.reader.reached(), expected[len(merged.out) :]
+            assert not rest or reached <= rest[0][0]
+    for lane in range(len(lanes)):
+        while not merged.ended[lane]:
+            merged.arrive(lane, 3)
+    assert merged.drain() is Step.END
+    assert merged.out == expected
+    assert not any(channel.frames for channel in merged.channels), "all room went back to the senders"
+
+
+def test_times_that_descend_on_a_lane_are_refused() -> None:
+    merged = Merged([[], []], [0, 1])
+    merged.channels[0].frames += [data((5, 0)), data((4, 1))]
+    with pytest.raises(ValueError, match="from 4 on"):
+        merged.drain()
+
+
+def test_a_lane_that_waits_for_a_barrier_promises_what_it_had_promised_before() -> None:
+    merged = Merged([[], [(4, 0, 0, 1), (9, 0, 1, 1)]], [0, 0])
+    merged.channels[0].words[0] = 5
+    merged.drain()
+    merged.channels[0].frames.append(mark(FrameKind.BARRIER, 1))
+    merged.drain()
+    merged.channels[0].words[0] = 100
+    for _ in range(2):
+        merged.arrive(1, 1)
+        merged.drain()
+    assert [row[0] for row in merged.out] == [4]
+    assert not merged.channels[1].frames, "what comes before the barrier is taken in on the other lanes"
+
+
+def test_rows_later_than_what_is_waited_on_stay_in_their_channel() -> None:
+    merged = Merged([[(time, 0, time, 0) for time in (5, 6, 7)], []], [1, 0])
+    for _ in range(3):
+        merged.arrive(0, 1)
+    merged.drain()
+    assert (merged.out, len(merged.channels[0].frames)) == ([], 3)
+
+
+def test_rows_that_are_tied_with_what_is_waited_on_leave_their_channel() -> None:
+    merged = Merged([[(5, 1, number, 0) for number in range(3)], []], [1, 0])
+    for _ in range(3):
+        merged.arrive(0, 1)
+    merged.drain()
+    assert (merged.out, len(merged.channels[0].frames)) == ([], 0)

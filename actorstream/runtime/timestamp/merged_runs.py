@@ -1,0 +1,156 @@
+"""Runs of rows of several sources as one sequence of batches: a ScaleGate (viper-scalegate section 3.3) and what its readers
+make of the stretches that it gives. native/src/scalegate.c decides the order; no row is copied here.
+
+A batch is a slice of one run where many of its rows follow each other. Else it is rows of several runs, whose columns are
+put together when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.events.interleaved import Interleaving, Part, cut, interleaved
+from actorstream.native.scalegate import ScaleGate, Stretches
+from actorstream.native.stretches import StretchBatches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+RUNS = 64
+"""Runs of each source that may be in the gate."""
+MOST_STRETCHES = 1 << 16
+LONG_RUN = 512
+"""So many rows of one source that go before those of all others are a slice; fewer rows become a batch with others."""
+LEAST_MERGED = 1024
+"""The least number of rows that are merged at once, however few a jumbo tuple has."""
+
+Found = list[tuple["Batch", int]]
+"""Batches in order, each with a source whose input its rows are of."""
+
+
+class MergedRuns:
+    """What sources add, each in order, comes out in one order for every reader.
+
+    Args:
+        ranks: of the inputs that the sources belong to. readers: how many.
+        schemas: of each rank, with the system columns that its rows keep.
+        ties: int64 columns that tell tied rows of one rank apart.
+        one_stream: whether rows of several inputs may become one batch.
+        as_events: whether readers ask batches for events.
+    """
+
+    def __init__(
+        self,
+        ranks: Sequence[int],
+        schemas: dict[int, Schema],
+        *,
+        readers: int = 1,
+        batch_size: int = LEAST_MERGED,
+        ties: int = 0,
+        one_stream: bool = False,
+        as_events: bool = False,
+    ) -> None:
+        self.ranks, self.schemas, self.ties, self.as_events = ranks, schemas, ties, as_events
+        self.batch_size = max(batch_size, LEAST_MERGED)
+        self.room = min(MOST_STRETCHES, 1 << (self.batch_size - 1).bit_length())
+        stretches = min(MOST_STRETCHES, 4 * self.room)
+        self.gate = ScaleGate(ranks, readers, runs=RUNS, stretches=stretches, ties=ties)
+        self._shared = readers > 1
+        self._given = Stretches(self.room)
+        inputs = [0] * len(ranks) if one_stream else ranks
+        self._cuts = StretchBatches(len(ranks) * RUNS, inputs, LONG_RUN)
+        self._runs: list[tuple[Batch, Sequence[np.ndarray]] | None] = [None] * (len(ranks) * RUNS)
+        """By reference: the rows of a run, and the times and ties that the gate reads."""
+        self._added = [0] * len(ranks)
+        self._gone = [0] * len(ranks)
+        self._made: dict[int, tuple[int, Found]] = {}
+        """First stretch -> the stretch behind, and the batches that one reader has made of them. The other readers take them
+        too, and they are kept until all have."""
+        self.positions = [0] * readers
+        """Stretches that each reader was given."""
+
+    def inside(self, source: int) -> int:
+        """Runs of a source that were added, and that some reader has not passed."""
+        return self._added[source] - self._gone[source]
+
+    def add(self, source: int, batch: Batch, times: np.ndarray, ties: Sequence[np.ndarray]) -> None:
+        """Adds the next rows of a source, of which fewer than `RUNS` runs are inside: sorted by (time, ties)."""
+        reference = source * RUNS + self._added[source] % RUNS
+        self._runs[reference] = batch, (times, *ties)
+        self._added[source] += 1
+        added = self.gate.add(source, times, reference, ties)
+        assert added, "there is room for the run"
+
+    def passed(self, source: int) -> int:
+        """How many runs of a source all readers have passed since the last call."""
+        if self._added[source] == self._gone[source]:
+            return 0
+        before, now = self._gone[source], self.gate.acknowledged(source)
+        for run in range(before, now):
+            self._runs[source * RUNS + run % RUNS] = None
+        self._gone[source] = now
+        return now - before
+
+    def waiting(self, source: int) -> list[Batch]:
+        """As of the last look at the gate, the rows of a source that were added and are in no stretch."""
+        first, skipped = self.gate.gone(source)
+        runs = [self._runs[source * RUNS + run % RUNS] for run in range(first, self._added[source])]
+        found = [run[0] for run in runs if run is not None]
+        if skipped:
+            found[0] = found[0].slice(skipped, found[0].rows - skipped)
+        return found
+
+    def read(self, reader: int) -> Found:
+        """The next rows in order, about a batch of them; an empty list if none is ready."""
+        gate, given, at = self.gate, self._given, self.positions[reader]
+        if not self._shared:
+            gate.give(reader, given, self.room, self.batch_size)
+            self.positions[reader] = at + given.count
+            found = self._batches() if given.count else []
+        elif at in self._made:
+            end, found = self._made[at]
+            gate.give(reader, given, end - at)
+            self.positions[reader] = end
+        else:
+            behind = [start for start in self._made if start > at]
+            gate.give(reader, given, min(behind) - at if behind else self.room, self.batch_size)
+            if not given.count:
+                return []
+            self.positions[reader] = at + given.count
+            found = self._batches()
+            self._made[at] = self.positions[reader], found
+        if self._shared:
+            least = min(self.positions)
+            for start in [each for each in self._made if each < least]:
+                del self._made[start]
+        gate.acknowledge(reader)
+        return found
+
+    def _batches(self) -> Found:
+        """Batches of the stretches that were given last."""
+        given, cuts, found, at = self._given, self._cuts, Found(), 0
+        while at < given.count:
+            count, rows = cuts.cut(given, at, self.batch_size)
+            first = given.memory[at]
+            if count == 1:
+                found.append((cut(self._run(first.reference), first.first, rows), first.source))
+            else:
+                tags, named = cuts.parts(given, at, count, rows)
+                parts: list[Part | None] = [
+                    (self._run(reference), row) for reference, row in zip(named[::2], named[1::2])
+                ]
+                schema = self.schemas[self.ranks[first.source]]
+                merged = interleaved(schema, [Interleaving(tags, parts)], as_events=self.as_events)
+                found.append((merged, first.source))
+            at += count
+        return found
+
+    def _run(self, reference: int) -> Batch:
+        run = self._runs[reference]
+        assert run is not None, "a run stays until all readers have passed it"
+        return run[0]

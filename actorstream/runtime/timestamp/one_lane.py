@@ -1,0 +1,79 @@
+"""Timestamp input of a single lane: there is nothing to merge, and its frames pass whole."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from actorstream.events.saved import saved_rows
+from actorstream.runtime.idleness import Idleness
+from actorstream.runtime.timestamp.lane_rows import LaneRows, times_of
+from actorstream.runtime.timestamp.lane_snapshots import by_lane, saved_lane
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.inbox import Ports
+
+
+class OneLane:
+    """The sequence of one lane (`inbox.OrderedRows`)."""
+
+    def __init__(self, rows: LaneRows, ports: Ports) -> None:
+        self.rows, self.mark, self.lanes = rows, rows.lane, [rows.lane]
+        self.idleness = Idleness(self.lanes, ports)
+        self.runs: deque[tuple[Batch, str]] = deque()
+        self.frontier = self.last = FRONTIER_MIN
+
+    def next(self) -> Frame | None:
+        lane = self.mark
+        if lane.ended or lane.held or (frame := lane.channel.peek()) is None:
+            return None
+        if frame.kind != FrameKind.DATA:
+            return frame
+        self.idleness.wake()
+        self._add(self.rows.take_in())
+        return None
+
+    def _add(self, batch: Batch) -> None:
+        self.last = max(self.last, int(times_of(batch)[-1]))
+        self.runs.append((batch, self.rows.input))
+
+    def look(self) -> None:
+        """Nothing is merged, so no promise rises."""
+
+    def done(self) -> None:
+        if self.rows.runs:
+            self.rows.release()
+
+    def passed(self) -> None:
+        """No barrier is kept here."""
+
+    def rest(self) -> None:
+        self.idleness.rest()
+
+    def reached(self) -> int:
+        lane = self.mark
+        if lane.ended:
+            return FRONTIER_END
+        if lane.is_idle():
+            return self.last
+        frontier = lane.channel.frontier(0)  # before the head: what it covers is there
+        return self.last if lane.channel.peek() is not None else max(self.last, frontier)
+
+    def reached_at_barrier(self) -> int:
+        return FRONTIER_MIN  # the lane may have brought a promise from behind the barrier
+
+    def latest(self) -> int:
+        return self.last
+
+    def snapshot(self) -> dict[str, Any]:
+        return {"lanes": [saved_lane(self.rows, [])], "tied": None}
+
+    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
+        for _, saved in by_lane(snapshot["lanes"], [self.rows]):
+            for each in saved:
+                self._add(saved_rows(schemas[self.rows.input], each))
