@@ -14,8 +14,9 @@ import numpy as np
 
 from actorstream.native._core import ffi, lib
 
-HANDED, HAND_OVERS = 1 << 20, 60
-"""Bytes that are handed over, which a core's own cache holds, and how often."""
+HANDED, HAND_OVERS = 4 << 20, 30
+"""Bytes that are handed over, as many as wait between two workers unless `edge_bytes` says so, and how often. No core's own cache
+holds them: where it does, the figure varies by a factor of six with what the cache has kept."""
 ROUNDS = 15
 """Of a latency: what disturbs one round does not disturb all."""
 
@@ -47,13 +48,13 @@ class NodeMemory:
         return min(_on(cpu, lambda: int(lib.as_node_chase(self._base, steps))) for _ in range(ROUNDS)) / steps
 
     def bandwidth(self, cpus: Sequence[int]) -> float:
-        """Bytes a second that these cores read together, each a part of its own; the most of three rounds."""
+        """Bytes a second that these cores read together, each a part of its own; the most of several rounds."""
         share = self.nbytes // len(cpus) // 64 * 64
 
         def read(number: int) -> int:
             return int(lib.as_node_stream(self._base + number * share, share))
 
-        return max(_at_once(cpus, read, share) for _ in range(3))
+        return max(_at_once(cpus, read, share) for _ in range(ROUNDS))
 
 
 def hand_over_ns(writer: int, reader: int, line: int = 64) -> float:
@@ -61,14 +62,14 @@ def hand_over_ns(writer: int, reader: int, line: int = 64) -> float:
     made, taken = np.ones(HANDED // 8), np.zeros(HANDED // 8)
 
     def write() -> int:
-        begun = time.perf_counter_ns()
+        begun = time.thread_time_ns()
         np.copyto(taken, made)
-        return time.perf_counter_ns() - begun
+        return time.thread_time_ns() - begun
 
     def read() -> int:
-        begun = time.perf_counter_ns()
+        begun = time.thread_time_ns()
         taken.sum()
-        return time.perf_counter_ns() - begun
+        return time.thread_time_ns() - begun
 
     def both(first: int, second: int) -> float:
         return float(np.median([_on(first, write) + _on(second, read) for _ in range(HAND_OVERS)]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,13 @@ from actorstream.placement.rlas import (
     seated,
 )
 from actorstream.placement.rlas import plan as search
+from actorstream.placement.rlas.balance import balanced
 from actorstream.placement.rlas.costs import costs_of
-from actorstream.placement.rlas.instance import instance_of
+from actorstream.placement.rlas.instance import Instance, instance_of
 from actorstream.placement.rlas.lstopo import load_lstopo
+from actorstream.placement.rlas.worker_rates import WorkerRates, on_workers
 from actorstream.plan.fuse import fusible
 from actorstream.plan.measured_machine import this_machine
-from actorstream.plan.worker_rates import WorkerRates, on_workers
 from actorstream.topology.machine import Core
 from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
 
@@ -46,6 +48,10 @@ if TYPE_CHECKING:
 EVERYWHERE = 16
 """Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and no
 profile shows what that costs."""
+PARTS = (1, 2, 3, 4)
+"""Of a core's work, of which a replica has one at most."""
+MORE = 1.03
+"""Only for so many times as many tuples are there so many replicas: no profile shows what many channels cost."""
 SAME = 0.98
 """Plans whose rates differ by less are equal."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
@@ -121,25 +127,37 @@ def rlas_plan(
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
     there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
-    what they find stand one replica of each actor, and one on each core. The plan whose workers let in most tuples is taken, the
-    first of those that are equal.
+    what they find stand equal numbers of replicas, and those that divide the work of the best into equal shares. The plan
+    whose workers let in most tuples is taken, the first of those that are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
     first = graph_of({})
     autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    one, cores = dict.fromkeys(autos, 1), dict.fromkeys(autos, min(inputs.machine.cores, EVERYWHERE))
-    found = [_searched(graph_of, one, inputs, deploy)]
+    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy)]
     several = dict.fromkeys(autos, max(2, deploy.workers))
     attempts: list[Callable[[], Candidate]] = [lambda: _searched(graph_of, several, inputs, deploy)]
-    attempts += [lambda counts=counts: _counted(graph_of, counts, inputs, deploy) for counts in (one, cores)]  # type: ignore[misc]
+    for count in even_counts(inputs.machine):
+        counts = dict.fromkeys(autos, count)
+        attempts.append(lambda counts=counts: _counted(graph_of, counts, inputs, deploy))  # type: ignore[misc]
     for attempt in attempts if autos else ():
         with suppress(ConfigurationError):  # some actor cannot have so many replicas
             found.append(attempt())
+    fastest = max(found, key=lambda each: each.rates.ingress)
+    for counts in even_shares(fastest, autos, inputs.machine) if autos and inputs.machine.cores > 2 else ():
+        with suppress(ConfigurationError):
+            each = _counted(graph_of, counts, inputs, deploy)
+            found += [each] if each.rates.ingress > MORE * fastest.rates.ingress else []
     best = max(each.rates.ingress for each in found)
     chosen = next(each for each in found if each.rates.ingress >= best * SAME)
     return chosen.graph, execution_plan(chosen, inputs, deploy)
+
+
+def even_counts(machine: MachineModel) -> list[int]:
+    """Numbers of replicas that all actors are given alike: one, one on each core of a socket, one on each core."""
+    cores = {1, max(each.cores for each in machine.sockets), machine.cores}
+    return sorted({min(each, EVERYWHERE) for each in cores})
 
 
 @dataclass(frozen=True)
@@ -179,16 +197,45 @@ def _counted(
     return _dealt(graph, dataflow, search(dataflow, inputs.machine, inputs.profile, options), inputs, deploy)
 
 
+def even_shares(best: Candidate, autos: Sequence[str], machine: MachineModel) -> list[dict[str, int]]:
+    """Numbers of replicas with which each replica has at most a core's part of all work, half of that, and so on.
+
+    The search on sockets stops where no replica is over-supplied. Its replicas may be too large, or too many, to be shared out
+    evenly to workers, of which each is one core."""
+    work = {each.operator: each.utilisation * each.replicas for each in best.plan.rates}
+    core = sum(work.values()) / machine.cores
+    found = []
+    for parts in PARTS:
+        counts = {}
+        for each in best.dataflow.operators:
+            wanted = (
+                max(1, min(ceil(work[each.name] * parts / core * (1 - 1e-9)), machine.cores)) if core else 1
+            )
+            counts.update({actor: wanted for actor in each.members if actor in autos})
+        found.append(counts)
+    return found
+
+
 def _dealt(
     graph: Graph, dataflow: Dataflow, found: SocketPlan, inputs: RlasInputs, deploy: DeploySpec
 ) -> Candidate:
     """The plan with as many workers a socket as let in most tuples: rows between two workers cost more than within one."""
     sockets = {(each.actor, each.index): each.socket for each in found.replicas}
+    instance, places = placed(dataflow, found.counts(), sockets, inputs)
     candidates = []
     for most in _numbers(inputs):
-        assignment, cores = deal(found, dataflow, inputs.machine, inputs.seats, most)
-        rates = rates_of(dataflow, found.counts(), assignment, sockets, inputs, deploy)
-        candidates.append(Candidate(graph, dataflow, found, assignment, cores, rates))
+        dealt, cores = deal(found, dataflow, inputs.machine, inputs.seats, most)
+        workers = balanced(instance, places, workers_of(instance, dealt))
+        used = sorted(set(workers)) if inputs.seats is None else sorted(cores)
+        seat = {worker: number if inputs.seats is None else worker for number, worker in enumerate(used)}
+        rates = on_workers(instance, places, [seat[each] for each in workers], pool=deploy.threads)
+        assignment = {
+            (actor, group.first): seat[worker]
+            for group, worker in zip(instance.groups, workers)
+            for actor in dataflow.operators[group.operator].members
+        }
+        bound = {seat[worker]: cores[worker] for worker in used}
+        candidates.append(Candidate(graph, dataflow, found, assignment, bound, rates))
     return max(candidates, key=lambda each: each.rates.ingress)
 
 
@@ -209,13 +256,29 @@ def rates_of(
     deploy: DeploySpec,
 ) -> WorkerRates:
     """What the workers of a plan let in. `counts`: replicas of each actor. `sockets`: (actor, replica) -> socket."""
+    instance, places = placed(dataflow, counts, sockets, inputs)
+    return on_workers(instance, places, workers_of(instance, assignment), pool=deploy.threads)
+
+
+def placed(
+    dataflow: Dataflow,
+    counts: Mapping[str, int],
+    sockets: Mapping[tuple[str, int], int],
+    inputs: RlasInputs,
+) -> tuple[Instance, list[int]]:
+    """The model of a plan with a group for each replica, and the socket of each group."""
     options = inputs.options
     costs = costs_of(dataflow, inputs.profile, rows=options.rows, percentile=options.percentile)
-    replicas = [counts[each.members[0]] for each in dataflow.operators]
-    instance = instance_of(costs, inputs.machine, replicas, ingress=options.ingress)
     heads = [each.members[0] for each in dataflow.operators]
-    places = [sockets[heads[group.operator], group.first] for group in instance.groups]
-    return on_workers(instance, places, assignment, pool=deploy.threads)
+    replicas = [counts[head] for head in heads]
+    instance = instance_of(costs, inputs.machine, replicas, ingress=options.ingress)
+    return instance, [sockets[heads[group.operator], group.first] for group in instance.groups]
+
+
+def workers_of(instance: Instance, assignment: Assignment) -> list[int]:
+    """The worker of each group."""
+    operators = instance.costs.dataflow.operators
+    return [assignment[operators[each.operator].members[0], each.first] for each in instance.groups]
 
 
 def operators_of(graph: Graph, pipelining: bool) -> Dataflow:

@@ -27,9 +27,16 @@ from actorstream.plan.replanning import measured_selectivities, rows_made, with_
 from actorstream.profiling.chunks import PERCENTILES, row_costs
 from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
-from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of, with_replicas
-from actorstream.profiling.together import WholeRun, costs_together, routing_ns, scaled_to, with_routing
-from actorstream.profiling.watch import Watched, watch, watch_whole
+from actorstream.profiling.stages import Stage, alone, hop, inputs_of, outputs_of, stages_of, with_replicas
+from actorstream.profiling.together import (
+    WholeRun,
+    costs_together,
+    line_through,
+    routing_ns,
+    scaled_to,
+    with_routing,
+)
+from actorstream.profiling.watch import Watched, watch, watch_hop, watch_whole
 from actorstream.topology.graph import Graph
 from actorstream.topology.keywords import constructor_keywords
 from actorstream.topology.machine import read_machine
@@ -46,6 +53,8 @@ NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max",
 """Of an operator that no row reaches: what it costs does not matter."""
 WHOLE = 8
 """The run of the whole topology takes so many times as long as the measurement of one operator."""
+HOP_SIZES = 16
+"""How many times as large the large jumbo tuples are whose way to another worker is measured."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -88,13 +97,39 @@ class Profiler:
             for stage in stages_of(self.graph):
                 found[stage.name] = self._stage(stage, Path(folder))
             found = self._together(found, Path(folder))
+        jumbo, byte = self._hop()
         return Profile(
             name=self.graph.name,
             topology=self._topology,
             machine=self.machine,
             hertz=self.hertz,
             operators=found,
+            jumbo_hop_ns=jumbo,
+            byte_hop_ns=byte,
         )
+
+    def _hop(self) -> tuple[float, float]:
+        """What the way to another worker costs a producer: for a jumbo tuple, and for each byte of it. The stream of most bytes
+        is measured, in small and in large jumbo tuples."""
+        streams = {edge.source: edge for edge in self.graph.edges if self._sample(edge).rows}
+        if not streams or len(self._cores.cores) < 2:
+            return 0.0, 0.0
+        most = max(streams, key=lambda each: self._samples[each].rows * self._samples[each].row_bytes)
+        sample = self._samples[most]
+        self.tell(f"measuring the way of {most} to another worker")
+        small = hop(self.graph, streams[most], sample)
+        large = int(min(planned_rows(self.deploy.batch_size), sample.rows))
+        points = []
+        for rows in sorted({max(large // HOP_SIZES, 1), large}):
+            times = [self._hop_row_ns(small, workers, rows) for workers in (2, 1)]
+            points.append((rows * sample.row_bytes, rows * (times[0] - times[1])))
+        return line_through(points)
+
+    def _hop_row_ns(self, graph: Graph, workers: int, rows: int) -> float:
+        seen = watch_hop(
+            graph, self.deploy, self._cores, workers=workers, batch_size=rows, seconds=self.seconds
+        )
+        return row_costs(seen.looks, int(self.seconds * 1e9 / CHUNKS)).get("p50", 0.0)
 
     def _stage(self, stage: Stage, folder: Path) -> OperatorProfile:
         members = list(stage.members) if len(stage.members) > 1 else []

@@ -108,6 +108,17 @@ def alone(
     return made.graph()
 
 
+def hop(graph: Graph, edge: Edge, sample: Sample) -> Graph:
+    """The graph of a feed that gives the rows of an edge, without end, to a sink."""
+    made = Redrawn(graph)
+    feed = _actor(FEED, SampleSource, "source", {"sample": sample, "passes": 0}, edge, graph, False)
+    taker = _actor(OUT, NullSink, "sink", {}, edge, graph, False)
+    made.add(feed, [])
+    fed = replace(edge, producer=FEED, output="default", consumer=OUT, route="forward", static=False)
+    made.add(taker, [replace(fed, key=(), bounds=(), order="none")])
+    return made.graph()
+
+
 def with_replicas(graph: Graph, counts: Mapping[str, int], changed: Mapping[str, Mapping[str, Any]]) -> Graph:
     """The graph with so many replicas, one of each actor that `counts` does not name; `changed` as in `alone`."""
     made = Redrawn(graph)

@@ -141,3 +141,13 @@ def with_routing(profile: OperatorProfile, actor: str, routing: Mapping[str, flo
         for name, each in profile.outputs.items()
     }
     return replace(profile, outputs=outputs)
+
+
+def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The value at 0 and the slope of the line through one or two points; neither is below 0. One point: a slope alone."""
+    (x, y), *others = points
+    if not others:
+        return 0.0, round(max(y, 0.0) / x, 6)
+    right, top = others[0]
+    slope = max(top - y, 0.0) / (right - x)
+    return round(max(y - slope * x, 0.0), 1), round(slope, 6)

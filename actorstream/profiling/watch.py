@@ -18,7 +18,7 @@ from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
 from actorstream.profiling.chunks import WARM_SHARE, Look
-from actorstream.profiling.stages import by_worker
+from actorstream.profiling.stages import FEED, OUT, by_worker
 from actorstream.profiling.together import ActorWork, WholeRun
 
 if TYPE_CHECKING:
@@ -58,6 +58,25 @@ def watch(
     sampler = Sampler(job, time.monotonic())
     launcher = Launcher(job, sampler)
     watcher = _Watcher(job, launcher, stage.head, seconds)
+    _run(launcher, watcher)
+    return watcher.seen
+
+
+def watch_hop(
+    graph: Graph, deploy: DeploySpec, machine: Machine, *, workers: int, batch_size: int, seconds: float
+) -> Watched:
+    """Runs `hop(...)` for so many seconds of its feed's processor time, without direct calls. With one worker the sink is in the
+    process of the feed, with two it is not; the process of the feed is looked at."""
+    spec = msgspec.structs.replace(
+        deploy,
+        **{"transport": "shm", "workers": workers, "schedule": "none", "threads": 0, "placement": "spread"},
+        **{"batch_size": batch_size, "bind": "core", "checkpoint": None, "hosts": [], "testing": None},
+        pipelining=False,
+    )
+    seats = {(FEED, 0): 0, (OUT, 0): workers - 1}
+    job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
+    launcher = Launcher(job, Sampler(job, time.monotonic()))
+    watcher = _Watcher(job, launcher, FEED, seconds, worker=0)
     _run(launcher, watcher)
     return watcher.seen
 

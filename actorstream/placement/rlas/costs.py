@@ -44,6 +44,8 @@ class Costs:
     hertz: float
     routing: list[float] = field(default_factory=list)
     """Of each flow: nanoseconds that a tuple takes more where it goes to one of several replicas; empty: `entries` have it."""
+    hops: list[float] = field(default_factory=list)
+    """Of each flow: nanoseconds that a tuple takes its producer more where the consumer is in another worker."""
 
     def routed(self, replicas: list[int]) -> Costs:
         """The same where operators have so many replicas, with what it costs to route between them."""
@@ -128,8 +130,8 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
         entries.append(mine)
     outputs = [_output(dataflow, number, known) for number in range(len(flows))]
     sizes = [each.bytes for each in outputs]
-    routing = [each.route_ns for each in outputs]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing)
+    routing, hops = [each.route_ns for each in outputs], [profile.hop_ns(each, rows) for each in sizes]
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops)
 
 
 def _entry(

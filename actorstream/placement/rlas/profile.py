@@ -89,7 +89,16 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     """Name of the machine it was measured on."""
     hertz: Above0
     """Cycles per second of the core it was measured on."""
+    jumbo_hop_ns: NotNegative = 0.0
+    """Nanoseconds that a producer takes more for a jumbo tuple whose consumer is in another worker, whatever its size."""
+    byte_hop_ns: NotNegative = 0.0
+    """Nanoseconds more for each byte of it."""
     operators: dict[str, OperatorProfile] = {}
+
+    def hop_ns(self, size: float, rows: float) -> float:
+        """Nanoseconds that a tuple of `size` bytes takes its producer more on the way to another worker, in jumbo tuples of
+        `rows` tuples."""
+        return self.jumbo_hop_ns / rows + self.byte_hop_ns * size
 
     @property
     def fingerprint(self) -> int:

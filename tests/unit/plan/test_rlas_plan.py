@@ -177,3 +177,18 @@ def test_a_program_gets_a_clear_answer(
         "is a program, whose workers wait for each other" in said
         and "allowed: spread, round-robin or first-fit" in said
     )
+
+
+def test_replicas_divide_the_work_into_shares_that_workers_can_have_evenly(tmp_path: Path) -> None:
+    # as large as the search leaves them (6 and 12 replicas), the busiest of 20 workers has a seventh more than its share
+    found = job(tmp_path, 300.0, 700.0, machine(1, 20)).plan
+    assert found.model is not None
+    assert found.model.ingress >= 0.95 * 20 / (10 + 300 + 700 + 1) * 1e9
+
+
+def test_a_hop_to_another_worker_counts_as_the_profile_has_it(tmp_path: Path) -> None:
+    free = job(tmp_path, 100.0, 100.0, machine(1, 2)).plan
+    profile = (tmp_path / "profile.toml").read_text()
+    (tmp_path / "profile.toml").write_text(profile.replace("jumbo_hop_ns = 0.0", "jumbo_hop_ns = 1e7"))
+    costly = read_job(tmp_path / "topology.toml", tmp_path / "deploy.toml", []).plan
+    assert (free.workers, costly.workers) == (2, 1), "a jumbo tuple costs more than a second core brings"

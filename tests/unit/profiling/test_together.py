@@ -12,6 +12,7 @@ from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
     costs_together,
+    line_through,
     routing_ns,
     scaled_to,
     with_routing,
@@ -86,3 +87,10 @@ def test_a_profile_is_scaled_at_all_batch_sizes_and_says_by_how_much() -> None:
 def test_an_operator_that_was_not_measured_alone_gets_its_cost_from_the_run() -> None:
     nothing = OperatorProfile(batches=[Measured(rows=1, execute_ns={"p50": 0.0})])
     assert scaled_to(nothing, 12.0, 1024).execute_ns(1024) == 12.0
+
+
+def test_a_line_through_two_points_gives_what_a_jumbo_tuple_and_what_a_byte_costs() -> None:
+    assert line_through([(1000, 5_000), (5000, 13_000)]) == (3000.0, 2.0)
+    assert line_through([(1000, 5_000), (5000, 4_000)]) == (5000.0, 0.0), "a slope below 0 is noise"
+    assert line_through([(1000, -500), (5000, 3_500)]) == (0.0, 1.0)
+    assert line_through([(1000, 5_000)]) == (0.0, 5.0)

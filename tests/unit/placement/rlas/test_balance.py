@@ -1,0 +1,71 @@
+"""Replicas of a socket on its workers, and what workers let in."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from actorstream.placement.rlas import MachineModel
+from actorstream.placement.rlas.balance import balanced
+from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.instance import Instance, instance_of
+from actorstream.placement.rlas.worker_rates import on_workers
+from tests.unit.placement.rlas.small import dataflow, machine, operator, profile, random_costs
+
+
+def made(counts: list[int], *, core_ns: float = 0.0, hop: float = 0.0, sockets: int = 1) -> Instance:
+    costs = costs_of(dataflow("a>b"), profile(a=operator(400), b=operator(600)), rows=64)
+    return instance_of(replace(costs, hops=[hop]), near(sockets, 4, core_ns), counts)
+
+
+def near(sockets: int, cores: int, core_ns: float) -> MachineModel:
+    return msgspec.structs.replace(machine(sockets, cores), core_ns=core_ns)
+
+
+def test_replicas_move_until_workers_share_the_work_evenly() -> None:
+    instance, places = made([2, 3]), [0] * 5
+    crowded = [0, 0, 1, 1, 1]  # 400 and 600 ns a tuple
+    workers = balanced(instance, places, crowded)
+    assert on_workers(instance, places, crowded).ingress == pytest.approx(1 / 600e-9)
+    assert on_workers(instance, places, workers).ingress == pytest.approx(1 / 600e-9)
+    lopsided = [0, 0, 0, 0, 1]
+    assert on_workers(instance, places, lopsided).ingress == pytest.approx(1 / 800e-9)
+    assert on_workers(instance, places, balanced(instance, places, lopsided)).ingress == pytest.approx(
+        1 / 600e-9
+    )
+
+
+def test_a_hop_costs_the_producer_and_the_cache_line_its_consumer() -> None:
+    instance = made([1, 1], core_ns=30.0, hop=50.0)
+    assert on_workers(instance, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)
+    apart = on_workers(instance, [0, 0], [0, 1])
+    assert (apart.ingress, apart.busiest) == (pytest.approx(1 / 630e-9), 1)
+    costly = made([1, 1], core_ns=30.0, hop=250.0)
+    apart = on_workers(costly, [0, 0], [0, 1])
+    assert (apart.ingress, apart.busiest) == (pytest.approx(1 / 650e-9), 0)
+
+
+def test_neighbours_come_together_where_hops_cost_more_than_a_core_brings() -> None:
+    instance = made([2, 2], hop=2000.0)
+    # each of two workers with a producer and a consumer sends half of its rows to the other
+    assert on_workers(instance, [0] * 4, [0, 1, 0, 1]).ingress < 1 / 1000e-9
+    workers = balanced(instance, [0] * 4, [0, 1, 0, 1])
+    assert on_workers(instance, [0] * 4, workers).ingress == pytest.approx(1 / 1000e-9)
+
+
+def test_a_replica_stays_on_its_socket_and_no_random_dealing_gets_worse() -> None:
+    draw = random.Random(7)
+    for _ in range(20):
+        costs, counts = random_costs(draw)
+        costs = replace(costs, hops=[draw.choice([0.0, 40.0, 300.0]) for _ in costs.flows])
+        instance = instance_of(costs, near(2, 3, draw.choice([0.0, 20.0])), counts)
+        places = [draw.randrange(2) for _ in instance.groups]
+        workers = [3 * place + draw.randrange(3) for place in places]
+        found = balanced(instance, places, workers)
+        assert [each // 3 for each in found] == places
+        assert set(found) <= set(workers)
+        before, after = on_workers(instance, places, workers), on_workers(instance, places, found)
+        assert after.ingress >= before.ingress * (1 - 1e-9)
