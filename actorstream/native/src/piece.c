@@ -6,8 +6,8 @@ typedef struct column_table { /* of as_jumbo_measure */
 } column_table;
 
 int as_channel_send_piece(as_producer *producer, as_entry *form, as_arena *arena, uint64_t table, uint32_t columns,
-                          uint64_t index, int64_t first, int64_t rows, uint64_t plan, uint64_t most,
-                          uint64_t sequence, int64_t min_entry, int64_t max_entry, uint32_t flags) {
+                          uint64_t index, int64_t first, int64_t rows, uint64_t plan, uint64_t most, uint64_t sequence,
+                          int64_t min_entry, int64_t max_entry, uint32_t flags) {
     column_table slots[AS_PIECE_COLUMNS];
     if (columns > AS_PIECE_COLUMNS) {
         return AS_AGAIN;
