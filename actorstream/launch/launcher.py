@@ -22,6 +22,7 @@ from actorstream.launch.process import WorkerProcess, away_s, import_ahead
 from actorstream.launch.resume import commit_ended, stopped_early
 from actorstream.launch.shared import Shared
 from actorstream.launch.signals import Signals
+from actorstream.launch.silent_workers import SilentWorkers
 from actorstream.native.keepalive import PeerState
 from actorstream.transports.network.keepalives import Keepalives, silence
 
@@ -68,6 +69,7 @@ class Launcher:
         self._wishes: deque[Callable[[Coordinator, float], list[Action]]] = deque()
         """What others have asked, from any thread, in order."""
         self._suspends = False
+        self._silent = SilentWorkers()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._awake = (
@@ -183,6 +185,7 @@ class Launcher:
                 if self.on_tick is not None:
                     self.on_tick()
                 host.tick()
+                self._lose_silent(host, signs)
             for key, _ in selector.select(max(0.01, next_tick - monotonic())):
                 if key.data is None:
                     os.read(self._wake_read, 4096)
@@ -209,7 +212,15 @@ class Launcher:
         for process, state in signs.news():
             worker = self.workers[process]
             if state is PeerState.SILENT and worker.exit_status is None:
-                self._lose(host, worker, silence(signs.limit_s, is_near=True))
+                self._silent.add(worker.pid, monotonic())
+        self._lose_silent(host, signs)
+
+    def _lose_silent(self, host: Host, signs: Keepalives) -> None:
+        """Loses the silent workers of which the kernel says that they are stopped."""
+        for pid, cause in self._silent.lost(monotonic()).items():
+            worker = next(each for each in self.workers if each.pid == pid)
+            if worker.exit_status is None:
+                self._lose(host, worker, silence(signs.limit_s, cause))
 
     def _lose(self, host: Host, worker: WorkerProcess, how: str) -> None:
         actors = ", ".join(self.job.actors_of(worker.process)) or "none"

@@ -111,9 +111,8 @@ class Keepalives:
         self.close()
 
 
-def silence(limit_s: float, *, is_near: bool = False) -> str:
-    """What is said of a peer that has fallen silent. `is_near`: it runs on this host."""
-    causes = "its process is stopped"
-    if not is_near:
-        causes += ", its host is gone, or the network to it is cut"
-    return f"has given no sign of life for {limit_s:g} s: {causes}"
+def silence(
+    limit_s: float, cause: str = "its process is stopped, its host is gone, or the network to it is cut"
+) -> str:
+    """What is said of a peer that has fallen silent; `cause`: what is known of why."""
+    return f"has given no sign of life for {limit_s:g} s: {cause}"
