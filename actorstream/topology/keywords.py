@@ -45,7 +45,9 @@ def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             unpacked = _unpacked(hints.get(name))
             others = not unpacked
-            found = {**(unpacked or _passed_on(cls)), **found}
+            found = found | {
+                name: each for name, each in (unpacked or _passed_on(cls)).items() if name not in found
+            }
         elif parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
             required = parameter.default is inspect.Parameter.empty
             found[name] = Keyword(

@@ -123,6 +123,7 @@ class Alone:
     """What an actor outside a topology sees of it."""
 
     inputs = {"rows": Schema.of(Measured)}  # noqa: RUF012
+    replica = 0
 
     def count_late(self, rows: int) -> None:
         raise AssertionError("no row is late")
