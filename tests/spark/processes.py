@@ -10,7 +10,8 @@ from pathlib import Path
 
 def end_runs(folder: Path) -> None:
     for process in processes_with(str(folder), "launch"):
-        os.kill(process, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has ended with the one before
+            os.kill(process, signal.SIGTERM)
 
 
 def parent_of(process: int) -> int:
