@@ -7,9 +7,12 @@ import os
 import signal
 from collections.abc import Iterable
 from pathlib import Path
+from time import sleep
 
 SHOW = signal.SIGRTMIN + 5
 """Tells a process to write its stacks. Forked processes inherit what handles it; programs that are started do not."""
+APART_S = 0.05
+"""Time for one process to write before the next one is told: two at once would write between each other's letters."""
 
 
 def listen(file: int) -> None:
@@ -25,6 +28,7 @@ def show_stacks(pids: Iterable[int]) -> None:
             caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
             if int(caught.split()[1], 16) >> (SHOW - 1) & 1:
                 os.kill(pid, SHOW)
+                sleep(APART_S)
         except OSError:  # it has ended meanwhile
             continue
 
