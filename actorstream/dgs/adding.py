@@ -1,4 +1,5 @@
-"""What a worker of a plan does with children that only add to the state: none of them waits for a state to come back. Pure.
+"""A worker of a plan whose children only add to the state asks them for their parts and adds these up. None of them waits for a
+state to come back. Pure.
 
 A program says by `additive` which tags these are; `docs/dgs.md` has the argument why the results stay the same.
 """

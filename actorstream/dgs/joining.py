@@ -1,4 +1,5 @@
-"""What a worker of a plan does with children that have its state between its events: it joins, updates and forks. Pure."""
+"""A worker of a plan whose children have its state between its events joins their states, updates the joined one, and forks it
+again. Pure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ class Calls(Protocol):
 
 
 class Children(Protocol):
-    """What a worker does with its two children: `dgs.joining` or `dgs.adding`. They are asked by `worker.to_children`."""
+    """How a worker gets the state for an event from its two children (`dgs.joining`, `dgs.adding`). Messages to them go to
+    `worker.to_children`."""
 
     def ask(self, worker: WorkerProtocol, request: Request) -> None:
         """Asks the children for what the last begun operation needs."""

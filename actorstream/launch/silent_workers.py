@@ -13,7 +13,7 @@ FROZEN_S = 20.0
 
 
 class Looked(NamedTuple):
-    """What the kernel says of a process: its state, one letter of proc_pid_stat(5), and for how many clock ticks it has run."""
+    """A process as the kernel sees it. `state`: a letter of proc_pid_stat(5). `ran`: clock ticks for which it has run."""
 
     state: str
     ran: int

@@ -179,14 +179,14 @@ class ChainRun:
         self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self.work)))
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
-        """What the next run is to be given: descriptors of the columns given and returned."""
+        """Says what the next run works on: so many rows, and descriptors of the columns given and returned."""
         self.give(columns)
         self._rows[0] = rows
         for member in range(self._chain.members):
             self._took[member] = 0
 
     def give(self, columns: Sequence[Column]) -> None:
-        """Where the columns given and returned lie."""
+        """Says where the columns given and returned lie, by their descriptors."""
         self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
     def run(self, rows: int, columns: Sequence[Column]) -> list[int] | None:

@@ -226,15 +226,17 @@ def _dealt(
     for most in _numbers(inputs):
         dealt, cores = deal(found, dataflow, inputs.machine, inputs.seats, most)
         workers = balanced(instance, places, workers_of(instance, dealt))
-        used = sorted(set(workers)) if inputs.seats is None else sorted(cores)
-        seat = {worker: number if inputs.seats is None else worker for number, worker in enumerate(used)}
+        if inputs.seats is None:
+            seat = {worker: number for number, worker in enumerate(sorted(set(workers)))}
+        else:
+            seat = {worker: worker for worker in cores}
         rates = on_workers(instance, places, [seat[each] for each in workers], pool=deploy.threads)
         assignment = {
             (actor, group.first): seat[worker]
             for group, worker in zip(instance.groups, workers)
             for actor in dataflow.operators[group.operator].members
         }
-        bound = {seat[worker]: cores[worker] for worker in used}
+        bound = {seat[worker]: cores[worker] for worker in seat}
         candidates.append(Candidate(graph, dataflow, found, assignment, bound, rates))
     return max(candidates, key=lambda each: each.rates.ingress)
 

@@ -109,8 +109,8 @@ class Profiler:
         )
 
     def _hop(self) -> tuple[float, float]:
-        """What the way to another worker costs a producer: for a jumbo tuple, and for each byte of it. The stream of most bytes
-        is measured, in small and in large jumbo tuples."""
+        """Measures what the way to another worker costs a producer, for a jumbo tuple and for each byte of it: on the stream of
+        most bytes, in small and in large jumbo tuples."""
         streams = {edge.source: edge for edge in self.graph.edges if self._sample(edge).rows}
         if not streams or len(self._cores.cores) < 2:
             return 0.0, 0.0

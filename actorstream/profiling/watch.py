@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -48,11 +48,7 @@ def watch(
 ) -> Watched:
     """Runs `alone(...)` of a stage for so many seconds of its processor time (or to its end, or 10 times as long), the stage
     in one process on a core of its own, and stops it."""
-    spec = msgspec.structs.replace(
-        deploy,
-        **{"transport": "shm", "workers": 3, "schedule": "none", "threads": 0, "placement": "spread"},
-        **{"batch_size": batch_size, "bind": "core", "checkpoint": None, "hosts": [], "testing": None},
-    )
+    spec = _watched(deploy, workers=3, batch_size=batch_size)
     workers = by_worker(graph, stage.members)
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=workers))
     sampler = Sampler(job, time.monotonic())
@@ -67,12 +63,7 @@ def watch_hop(
 ) -> Watched:
     """Runs `hop(...)` for so many seconds of its feed's processor time, without direct calls. With one worker the sink is in the
     process of the feed, with two it is not; the process of the feed is looked at."""
-    spec = msgspec.structs.replace(
-        deploy,
-        **{"transport": "shm", "workers": workers, "schedule": "none", "threads": 0, "placement": "spread"},
-        **{"batch_size": batch_size, "bind": "core", "checkpoint": None, "hosts": [], "testing": None},
-        pipelining=False,
-    )
+    spec = _watched(deploy, workers=workers, batch_size=batch_size, pipelining=False)
     seats = {(FEED, 0): 0, (OUT, 0): workers - 1}
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
@@ -84,18 +75,7 @@ def watch_hop(
 def watch_whole(graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float) -> WholeRun:
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
     stops it. What comes before the first quarter of the time is not counted."""
-    spec = msgspec.structs.replace(
-        deploy,
-        transport="shm",
-        workers=1,
-        schedule="none",
-        threads=0,
-        placement="spread",
-        bind="core",
-        checkpoint=None,
-        hosts=[],
-        testing=None,
-    )
+    spec = _watched(deploy, workers=1)
     job = make_job(graph, place(graph, spec, machine, direct=fusible))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
     source = next(each.name for each in graph.actors.values() if each.role == "source")
@@ -108,6 +88,22 @@ def watch_whole(graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: 
     }
     looks = watcher.seen.looks
     return WholeRun(looks[-1].cpu_ns - watcher.warm_ns if looks else 0, actors)
+
+
+def _watched(deploy: DeploySpec, **keys: Any) -> DeploySpec:
+    """The deployment of a run that is looked at: with `keys`, and without what would disturb it."""
+    return msgspec.structs.replace(
+        deploy,
+        transport="shm",
+        schedule="none",
+        threads=0,
+        placement="spread",
+        bind="core",
+        checkpoint=None,
+        hosts=[],
+        testing=None,
+        **keys,
+    )
 
 
 def _run(launcher: Launcher, watcher: _Watcher) -> None:

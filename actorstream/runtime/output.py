@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from actorstream.events.sending import own_table
 from actorstream.native.pieces import ColumnTable
-from actorstream.runtime.routing import ByKey
+from actorstream.runtime.routing import ByKey, selected
 from actorstream.runtime.send_lane import SendLane
 
 if TYPE_CHECKING:
@@ -80,9 +80,7 @@ class RoutedEdge:
             if count == rows:
                 lane.push(batch)
             elif count and not lane.send_share(batch, table, address + 4 * first, count):
-                part = batch.selection(index[first : first + count].copy())
-                part.began = batch.began
-                lane.push(part)
+                lane.push(selected(batch, index, first, count))
             first += count
         return True
 

@@ -202,9 +202,16 @@ def selections(batch: Batch, index: np.ndarray, counts: list[int]) -> Parts:
         if count == batch.rows:
             return ((consumer, batch),)
         if count:
-            parts.append((consumer, batch.selection(index[start : start + count].copy())))
+            parts.append((consumer, selected(batch, index, start, count)))
             start += count
     return parts
+
+
+def selected(batch: Batch, index: np.ndarray, first: int, count: int) -> Batch:
+    """The rows at some of the row numbers of a partition, which are copied."""
+    part = batch.selection(index[first : first + count].copy())
+    part.began = batch.began
+    return part
 
 
 def resolve_function(name: str) -> Callable[..., Any]:

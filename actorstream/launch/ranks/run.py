@@ -151,14 +151,14 @@ class Rank:
             raise ConfigurationError(wrong)
 
     def _all_told(self, fill: Callable[[Identity], None]) -> list[Identity]:
-        """What all ranks say of themselves, once each has filled in its own. RefusedError, on every rank: one could not, or
-        they are not alike."""
+        """Gathers what all ranks say of themselves. RefusedError, on every rank: one could not fill in its own, or they are not
+        alike."""
         told = self._told_by_all(fill)
         check_alike(told, self.assembly.home)
         return told
 
     def _told_by_all(self, fill: Callable[[Identity], None]) -> list[Identity]:
-        """What all ranks say of themselves, which may be an error."""
+        """Gathers what all ranks say of themselves. A rank that could not fill in its own says its error."""
         own, failure = self._identity(), None
         try:
             fill(own)

@@ -1,4 +1,4 @@
-"""What a plan reaches once its replicas are dealt to workers. Pure.
+"""Computes how many tuples a plan lets in once its replicas are dealt to workers. Pure.
 
 The model of the paper lets the replicas of a socket share all of its cores. A worker of ours is one thread, so replicas that were
 dealt to it share one core. And the paper passes references between threads, where a row that leaves a worker of ours is written
