@@ -34,12 +34,14 @@ SUITES = {
     "briskstream": "benchmarks.suites.briskstream",
     "order-price": "benchmarks.suites.order_price",
     "rlas": "benchmarks.suites.rlas",
+    "rlas-here": "benchmarks.suites.rlas_here",
+    "rlas-pairs": "benchmarks.suites.rlas_pairs",
     "dgs": "benchmarks.suites.dgs",
     "dgs-latency": "benchmarks.suites.dgs_latency",
     "dgs-studies": "benchmarks.suites.dgs_studies",
 }
 
-FOLLOWED_BY = {"dgs": ("dgs-latency", "dgs-studies")}
+FOLLOWED_BY = {"dgs": ("dgs-latency", "dgs-studies"), "rlas": ("rlas-here",)}
 """Suites that are asked for with another one: parts of it that take as long as a suite may."""
 
 

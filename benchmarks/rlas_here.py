@@ -1,8 +1,8 @@
-"""What the suite `rlas` measures on this machine: the model against runs of the four applications, and the deployment that RLAS
-chooses against the one that was made by hand.
+"""What the suites `rlas-here` and `rlas-pairs` measure on this machine: the model against runs of the four applications, and the
+deployment that RLAS chooses against the one that was made by hand.
 
-Profiles see neither of the plans that are compared: they come from operators alone, and from runs of the topology on one core
-with one replica of each actor and with two.
+Profiles see none of the plans that are compared: they come from operators alone, and from runs of the topology on one core with
+one replica of each actor (as the plan `reference` has it) and with two.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class RealPlan:
 
 
 PLANS = {
+    "reference": RealPlan(1, 1, 1, 1),
     "one-core": RealPlan(1, 1, 2, 1),
     "two-cores": RealPlan(2, 2, 2, 2),
     "two-cores-round-robin": RealPlan(2, 2, 1, 1, "round-robin"),

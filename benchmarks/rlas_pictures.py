@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.plots import svg, text
+from benchmarks.plots import bars, lines, svg, text
+from benchmarks.record import Record
+from benchmarks.suite import Curve
 
 CELL = 34
 
@@ -53,3 +55,22 @@ def distribution(found: Mapping[str, Sequence[float]]) -> str:
             f'<text x="{left + width - 60}" y="{top + 20 + 18 * number}" fill="{colours[number % 4]}">{name}</text>'
         )
     return svg(top + height + 40, parts)
+
+
+def selected(title: str, medians: Mapping[str, float], *starts: str) -> str:
+    """Bars of the cases whose names start so."""
+    records = [
+        Record("rlas", name, value, title, 1, value, value)
+        for name, value in medians.items()
+        if name.startswith(starts)
+    ]
+    return bars(title, records)
+
+
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
+
+
+def percentiles(title: str, found: Mapping[str, float]) -> str:
+    """The share of results that had come after so many milliseconds, by percentile."""
+    points = tuple((value, SHARES[name]) for name, value in found.items())
+    return lines(title, [Curve("WC", "ms", "share of results", points)])

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from actorstream.dgs.consistency.trial import Tried
     from actorstream.errors import ConfigurationError
+    from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
 
@@ -56,12 +57,8 @@ def check(
     from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
     from actorstream.plan.compile import available
-    from actorstream.plan.event_time import idle_sources
-    from actorstream.plan.pooling import without_kernel
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
-    from actorstream.topology.arrival import by_arrival
-    from actorstream.topology.hosts import without_effect
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
@@ -86,21 +83,7 @@ def check(
             print(error, file=sys.stderr)
         return 2
     graph = found.graph
-    notes = [
-        f"{name}: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
-        for name in idle_sources(graph)
-    ]
-    notes += [
-        f'{name}: {what}, since its rows come by several ways; order = "timestamp" on its inputs decides it by time, '
-        "input and position"
-        for name, what in by_arrival(graph).items()
-    ]
-    notes += [
-        f"{name}: its contract has pool_limit {limit:g}, but no thread runs it, since its class has neither `prepare` nor "
-        "`link` beside `on_batch`; write one of them, or leave pool_limit out"
-        for name, limit in without_kernel(graph).items()
-    ]
-    notes += without_effect(found.deploy.hosts, found.deploy.network, found.deploy.transport)
+    notes = noted(graph, found.deploy, asks_workers=workers is not None or deploy is not None)
     tried = try_programs(graph, examples)
     notes += tried.notes
     if tried.broken or tried.refused:
@@ -119,10 +102,48 @@ def check(
             json.dumps({"ok": True, **names, "problems": [], **({"notes": notes} if notes else {})}, indent=2)
         )
     else:
-        print(f"{topology}: all right, {len(graph.actors)} actors and {len(graph.edges)} edges")
+        print(
+            f"{topology}: all right, {_counted(len(graph.actors), 'actor')} and {_counted(len(graph.edges), 'edge')}"
+        )
         for note in notes:
             print(f"note: {note}")
     return 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
+def noted(graph: Graph, deploy: DeploySpec, *, asks_workers: bool) -> list[str]:
+    """Lists settings that are allowed, but that the user may not have meant. asks_workers: whether workers were asked for."""
+    from actorstream.placement.spread import idle_workers
+    from actorstream.plan.event_time import idle_sources
+    from actorstream.plan.pooling import without_kernel
+    from actorstream.topology.arrival import by_arrival
+    from actorstream.topology.hosts import without_effect
+
+    notes = [
+        f"{name}: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
+        for name in idle_sources(graph)
+    ]
+    notes += [
+        f'{name}: {what}, since its rows come by several ways; order = "timestamp" on its inputs decides it by time, '
+        "input and position"
+        for name, what in by_arrival(graph).items()
+    ]
+    notes += [
+        f"{name}: its contract has pool_limit {limit:g}, but no thread runs it, since its class has neither `prepare` nor "
+        "`link` beside `on_batch`; write one of them, or leave pool_limit out"
+        for name, limit in without_kernel(graph).items()
+    ]
+    if asks_workers and deploy.placement == "spread":
+        notes += [
+            f'worker {worker} has nothing to do: no actor has so many replicas, and placement = "spread" puts replica i on '
+            f'worker i mod {deploy.workers}; give actors replicas, or say placement = "first-fit" or "round-robin"'
+            for worker in idle_workers(graph, deploy)
+        ]
+    notes += without_effect(deploy.hosts, deploy.network, deploy.transport)
+    return notes
 
 
 def problems_json(error: ConfigurationError) -> dict[str, object]:

@@ -89,6 +89,7 @@ def plan(
         Nodes that one placement search visits at most.
     """
     from actorstream.cli.output_file import check_output, write_output
+    from actorstream.errors import ConfigurationError, Problem
     from actorstream.plan.compile import available, graph_and_plan, make_job, with_counts
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
@@ -96,6 +97,8 @@ def plan(
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
+    if json_ and mermaid:
+        raise ConfigurationError(Problem("--mermaid", "is given beside --json", "one of them"))
     if save is not None:
         check_output(save, "--save")
     if svg is not None:

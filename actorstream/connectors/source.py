@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from actorstream.connectors.native_rows import NativeRows
+    from actorstream.connectors.position import Position
     from actorstream.errors import Problem
     from actorstream.events.batch import Batch
     from actorstream.events.event import Event
@@ -134,8 +135,9 @@ class Source(Actor):
 
     # -- what a source of rows offers; override what does not fit -----------------------------------------
 
-    def events(self) -> Iterator[Event] | AsyncIterator[Event]:
-        """The events, one after the other, from the beginning; `async def` for a live source."""
+    def events(self) -> Iterator[Event | Position] | AsyncIterator[Event | Position]:
+        """The events, one after the other, from the beginning; `async def` for a live source. A `Position` may
+        stand between them."""
         raise NotImplementedError(f"{type(self).__name__} defines neither events() nor read()")
 
     def partitions(self) -> list[str]:

@@ -70,5 +70,5 @@ class Checkpoints:
         return (
             f"the last of {self.made} checkpoints of this run"
             if self.made
-            else "where this run went on from, or anew"
+            else "the checkpoint that this run was resumed from, or from the beginning if it was not resumed"
         )

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.source import batch_of
-from actorstream.dataframes.arrow_rows import arrow_rows, arrow_schema
 from actorstream.dataframes.data_source import VISIBLE
 from actorstream.dataframes.spark_expressions import UntranslatableError, quoted
 from actorstream.dataframes.spark_operators import table_view, translated, view
 from actorstream.dataframes.topology_run import TopologyOptions, TopologyRun, replaced
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.operators.joining.table_file import TableFile
+from actorstream.spark.arrow_rows import arrow_rows, arrow_schema
 from actorstream.spark.failure import spark_error
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from actorstream.dataframes.arrow_rows import arrow_schema, as_spark_has
 from actorstream.dataframes.memory_streams import MemoryStreamReader, MemoryStreamWriter, check_options
 from actorstream.dataframes.run_beside import RunBeside
 from actorstream.dataframes.topology_run import TopologyOptions, TopologyRun, replaced, rows_of
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.spark.arrow_rows import arrow_schema, as_spark_has
 from actorstream.spark.stream_source import batch_folder
 
 _NUMBER = re.compile(r"-(\d+)\.parquet$")

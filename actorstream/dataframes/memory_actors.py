@@ -14,9 +14,9 @@ from actorstream.actors.contract import Contract
 from actorstream.connectors.rows import batch_of
 from actorstream.connectors.sink import END, Sink
 from actorstream.connectors.source import Source
-from actorstream.dataframes.arrow_rows import arrow_rows, arrow_schema
 from actorstream.dataframes.memory_link import INPUT, OUTPUT, MemoryListener, answer
 from actorstream.errors import DataError
+from actorstream.spark.arrow_rows import arrow_rows, arrow_schema
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch

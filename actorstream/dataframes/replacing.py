@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actorstream.actors.contract import Contract
 from actorstream.connectors.parquet_source import ParquetSource
 from actorstream.connectors.sink import END, Sink
-from actorstream.dataframes.arrow_rows import arrow_rows, arrow_schema
 from actorstream.events.event import Event
+from actorstream.spark.arrow_rows import arrow_rows, arrow_schema
 from actorstream.spark.sink import SparkSink
 from actorstream.spark.stream_source import SparkStreamSource
 

@@ -7,6 +7,7 @@ and converts from one to another only when asked, each column once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -303,11 +304,7 @@ class Batch(Representation):
         batch._events = self._events
         batch._system = dict(self.system)
         for name, values in columns.items():
-            if not is_system_name(name):
-                raise SchemaError(
-                    f"{name!r} is not a system column; allowed: _time, _origin, _position, _watermark, _ordinal0, ..."
-                )
-            batch._system[name] = Column.of(Field(name, Kind.INT64), values)
+            batch._system[name] = Column.of(_system_field(name), values)
         return batch
 
     def inherit(self, source: Batch, index: Any = None) -> Batch:
@@ -370,3 +367,12 @@ def _common_length(schema: Schema, columns: list[Column]) -> int:
                 f"the columns of {schema.name} differ in length ({shown}); allowed: one value a row in each"
             )
     return rows
+
+
+@cache
+def _system_field(name: str) -> Field:
+    if not is_system_name(name):
+        raise SchemaError(
+            f"{name!r} is not a system column; allowed: _time, _origin, _position, _watermark, _ordinal0, ..."
+        )
+    return Field(name, Kind.INT64)

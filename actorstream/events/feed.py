@@ -33,11 +33,6 @@ class Feed:
     def __iter__(self) -> Iterator[Event]:
         return Cursor(self._single, self._columns, self._first, self._rows)  # type: ignore[no-any-return]
 
-    def start(self) -> tuple[Iterator[Event], Callable[[], int]]:
-        """The events, and a function that answers how many of them were taken."""
-        cursor = Cursor(self._single, self._columns, self._first, self._rows)
-        return cursor, cursor.taken
-
     def part(self, first: int, last: int) -> Feed:
         """Rows `first` to `last` (exclusive). The caller keeps them within 0 .. rows."""
         return Feed(self._single, self._columns, last - first, self._first + first)
@@ -58,6 +53,12 @@ class Feed:
         return next(Cursor(self._single, self._columns, self._first + row, 1))
 
 
-def taken(cursor: Any, rows: int) -> int:
-    """How many of `rows` values an iterator of a list has given."""
-    return rows - cursor.__length_hint__()  # type: ignore[no-any-return]
+def taken(events: Any, rows: int) -> int:
+    """How many of `rows` events an iterator of a list or of a feed has given."""
+    return rows - events.__length_hint__()  # type: ignore[no-any-return]
+
+
+def is_over(events: Any) -> bool:
+    """Whether an iterator of a list or of a feed was asked for more events than there are. If not, what asked has stopped before
+    its end: a hook has raised StopIteration, which is no error to `map`."""
+    return events.is_over() if type(events) is Cursor else len(events.__reduce__()) == 2

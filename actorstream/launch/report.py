@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25
-PSS_SHARE = 0.005
+PSS_SHARE = 0.002
 """How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
+MOST_SAMPLES = 1 << 14
+"""A run keeps at most so many samples: all of its first quarter of an hour, then every other one, and so on."""
 
 
 class Sampler:
@@ -37,6 +39,10 @@ class Sampler:
         self.job, self.started, self.memory = job, started, memory
         self.times: list[float] = []
         self.events: list[int] = []
+        self._kept = 0
+        """How many of these stay; the one behind them is replaced by the next look."""
+        self._every, self._looks = 1, 0
+        """One of so many looks stays, and how many there were."""
         self.peak_pss = 0
         self.pids: list[int] = []
         self._next_pss = 0.0
@@ -46,8 +52,15 @@ class Sampler:
     def sample(self) -> None:
         """One look at the counters."""
         now = monotonic()
+        del self.times[self._kept :], self.events[self._kept :]
         self.times.append(now)
         self.events.append(self.source_events())
+        self._looks += 1
+        if self._looks % self._every == 0:
+            self._kept = len(self.times)
+        if self._kept == MOST_SAMPLES:
+            del self.times[::2], self.events[::2]
+            self._kept, self._every = len(self.times), 2 * self._every
         if self.memory and now >= self._next_pss:
             begun = (
                 thread_time()

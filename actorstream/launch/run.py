@@ -145,14 +145,16 @@ def _run_in_own_loop(coroutine: Any) -> RunResult:
 
 
 def run_topology(topology: Topology, **deploy: Any) -> RunResult:
-    """`Topology.run(workers=2, transport="shm", ...)`: local and in this process unless said otherwise."""
-    return run_spec(topology.spec(), _deployment(deploy))
+    """`Topology.run(workers=2, transport="shm", ...)`: local and in this process unless said otherwise.
+
+    Interrupted, Suspended: a signal has stopped it."""
+    return _whole(run_spec(topology.spec(), _deployment(deploy)))
 
 
 async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
     """`await Topology.run_async(...)`: in this loop if one process is enough, else workers are forked from a thread.
 
-    Cancelling it stops the run at once; nothing is committed."""
+    Cancelling it stops the run at once; nothing is committed. Interrupted, Suspended: a signal has stopped it."""
     job = compile_job(topology.spec(), _deployment(deploy))
     if job.processes == 1 and job.deploy.checkpoint is None:
         return await run_embedded(job)
@@ -166,7 +168,7 @@ async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
 
     running = asyncio.ensure_future(asyncio.to_thread(run_job, job, on_start=on_start))
     try:
-        return await asyncio.shield(running)
+        return _whole(await asyncio.shield(running))
     except asyncio.CancelledError:
         cancelled.set()
         for launcher in launchers:
@@ -175,6 +177,15 @@ async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
         if not running.cancelled():
             running.exception()
         raise
+
+
+def _whole(result: RunResult) -> RunResult:
+    """The result of a run that has come to the end of its input. Interrupted, Suspended: it was stopped before, which a program
+    must not take for the end. The command line tells its user instead."""
+    stopped = result.interrupted or result.suspended
+    if stopped is not None:
+        raise stopped
+    return result
 
 
 def _deployment(settings: dict[str, Any]) -> DeploySpec:

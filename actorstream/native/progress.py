@@ -1,5 +1,5 @@
 """A thread of C that looks for messages of MPI while the loop thread is busy with a hook, since MPI goes on with what it sends
-only while somebody calls it. It takes no message in, and decides nothing."""
+only while somebody calls it, and while the loop thread sleeps. It takes no message in, and decides nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from actorstream.native._core import lib
 from actorstream.native.status import opened
 
 BUSY_S, EVERY_S = 0.05, 0.001
+LEAST_S, MOST_S = 20e-6, 0.003
 
 
 class ProbeThread:
@@ -38,6 +39,12 @@ class ProbeThread:
         """The loop thread has just called MPI."""
         if self._progress is not None:
             self._looked(self._progress)
+
+    def watch(self, eventfd: int, *, least_s: float = LEAST_S, most_s: float = MOST_S) -> None:
+        """The loop thread goes to sleep: this one looks after an eighth of the time since then, within these bounds, and adds 1
+        to `eventfd` once a message has come."""
+        if self._progress is not None:
+            lib.as_progress_watch(self._progress, eventfd, int(least_s * 1e9), int(most_s * 1e9))
 
     def close(self) -> int:
         """Ends the thread; from then on it calls nothing. Returns how often it has called."""

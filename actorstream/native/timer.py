@@ -38,14 +38,6 @@ class TimerFd:
 
     def arm(self, at_ns: int) -> None:
         """Fires at `at_ns` of the monotonic clock, at once if that is past; replaces an earlier setting."""
-        self._set(at_ns, 0)
-
-    def repeat(self, at_ns: int, every_ns: int) -> None:
-        """Fires at `at_ns` of the monotonic clock and then each `every_ns`, until the next setting."""
-        self._set(at_ns, every_ns)
-
-    def _set(self, at_ns: int, every_ns: int) -> None:
-        self._spec.interval_s, self._spec.interval_ns = divmod(every_ns, 1_000_000_000)
         self._spec.value_s, self._spec.value_ns = divmod(max(at_ns, 1), 1_000_000_000)
         _libc.timerfd_settime(self.fd, _ABSOLUTE, self._reference, None)
 

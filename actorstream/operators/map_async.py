@@ -172,11 +172,22 @@ class MapAsync(Actor):
     async def _limited(self, event: Any) -> Any:
         if self.timeout is None:
             return await self.call(event)
-        async with asyncio.timeout(self.timeout.total_seconds()):
-            return await self.call(event)
+        limit = asyncio.timeout(self.timeout.total_seconds())
+        try:
+            async with limit:
+                return await self.call(event)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise  # the call's own
+            # what it cancelled says where the call was waiting
+            raise TimeoutError(
+                f"the call took longer than timeout = {_shown(self.timeout)}"
+            ) from error.__cause__
 
     def _done(self, flight: Flight, task: asyncio.Task[Any]) -> None:
         """A result has come: whoever waits for one is told; if nobody does, a timer brings it on its way."""
+        if not task.cancelled():
+            task.exception()  # is known then: where the run ends before its turn, asyncio must not tell it
         if not self.ordered:
             self._ready.append(flight)
         self._landed.set()
@@ -288,6 +299,11 @@ def map_async(
         return type(function.__name__, (MapAsync,), attributes)
 
     return made
+
+
+def _shown(duration: timedelta) -> str:
+    seconds = duration.total_seconds()
+    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms"
 
 
 def _error_of(task: asyncio.Task[Any]) -> Exception | None:

@@ -36,7 +36,11 @@ def binding_of(plan: ExecutionPlan, workers: Iterable[int], machine: Machine) ->
     how = plan.deploy.bind
     if how == "auto":
         how = "node" if plan.deploy.placement == "rlas" else "none"
-    if how == "none" or len(nodes) != 1 or nodes == {-1}:
+    if how == "none" or len(nodes) != 1:
+        return None
+    if nodes == {-1}:
+        if plan.model is not None:
+            raise ConfigurationError(_of_another_machine(plan.model.machine))
         return None
     node = nodes.pop()
     usable = [core.id for core in machine.cores if core.node == node]
@@ -56,6 +60,15 @@ def binding_of(plan: ExecutionPlan, workers: Iterable[int], machine: Machine) ->
     if how == "core":
         usable = [cpu for cpu in usable if cpu in named] or usable
     return Binding(node, tuple(usable), _memory_node(plan, replicas, node))
+
+
+def _of_another_machine(fingerprint: int) -> Problem:
+    hint = (
+        'leave deploy.rlas.machine out to plan for this machine, give its sockets "node" and "cpus" if they are of this machine, '
+        'or set deploy.bind = "none" to run without places'
+    )
+    message = f"was made for the machine {fingerprint:016x}, whose model does not say which memory nodes and cores here it means"
+    return Problem("plan", message, "a plan for this machine", hint)
 
 
 def _memory_node(plan: ExecutionPlan, replicas: list[PlannedReplica], node: int) -> int:

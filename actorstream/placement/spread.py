@@ -11,3 +11,8 @@ from actorstream.topology.machine import Machine
 def spread(graph: Graph, deploy: DeploySpec, machine: Machine) -> Assignment:
     """Every worker runs a slice of the whole graph; forward joins replica i to i, which are together."""
     return {(actor, index): index % deploy.workers for actor, index in replicas_of(graph)}
+
+
+def idle_workers(graph: Graph, deploy: DeploySpec) -> range:
+    """The workers that get no replica, since each actor has fewer replicas than there are workers."""
+    return range(max((actor.replicas for actor in graph.actors.values()), default=0), deploy.workers)

@@ -112,7 +112,7 @@ def measured_profile(
         found[name] = with_selectivities(
             _scaled(each, factor),
             measured_selectivities(graph, members[-1], members[0], actors),
-            rows_made(members[-1], members[0], actors),
+            rows_made(graph, members[-1], members[0], actors),
         )
     return msgspec.structs.replace(profile, operators=found), costs
 
@@ -144,9 +144,14 @@ def _scaled(profile: OperatorProfile, factor: float) -> OperatorProfile:
     return changed(profile, batches=batches)
 
 
-def rows_made(actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]) -> float | None:
-    """Rows on all outputs together for a row into `head`; None: there were none."""
+def rows_made(
+    graph: Graph, actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> float | None:
+    """Rows on all outputs together for a row into `head`; None: there were none, or an output has no consumer, so that its rows
+    are counted and go nowhere."""
     if actor not in actors or head not in actors:
+        return None
+    if set(graph.actors[actor].outputs) - {edge.output for edge in graph.consumers(actor)} - {"late", "dead"}:
         return None
     entered = sum(each["in"] or each["out"] for each in actors[head])
     return sum(each["out"] for each in actors[actor]) / entered if entered else None

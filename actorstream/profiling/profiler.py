@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from actorstream.placement.rlas import (
     dataflow_of,
     planned_rows,
 )
+from actorstream.plan.event_time import listeners
 from actorstream.plan.fuse import fusible
 from actorstream.plan.replanning import measured_selectivities, rows_made, with_selectivities
 from actorstream.profiling.chunks import PERCENTILES, row_costs
@@ -33,6 +35,7 @@ from actorstream.profiling.together import (
     costs_together,
     line_through,
     routing_ns,
+    rows_of_sources,
     scaled_to,
     with_routing,
 )
@@ -95,7 +98,8 @@ class Profiler:
         found = {}
         with tempfile.TemporaryDirectory(prefix="actorstream-profile-") as folder:
             for stage in stages_of(self.graph):
-                found[stage.name] = self._stage(stage, Path(folder))
+                if len(stage.members) == 1 or self._fed.keys().isdisjoint(stage.members):
+                    found[stage.name] = self._stage(stage, Path(folder))
             found = self._together(found, Path(folder))
         jumbo, byte = self._hop()
         return Profile(
@@ -174,10 +178,16 @@ class Profiler:
         several = {actor.name: 2 for actor in actors if actor.replicas > 1 or actor.auto}
         self.tell("measuring the whole topology on one core")
         graph, run = self._whole({}, folder)
+        if not rows_of_sources(graph, run):
+            self.notes.append(
+                "the run of the whole topology had no rows, so costs are those of operators alone"
+            )
+            return found
         rows = planned_rows(self.deploy.batch_size)
-        alone = {name: each.execute_ns(rows) for name, each in found.items()}
+        alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
         costs = costs_together(alone, chains, run)
+        costs = {name: cost for name, cost in costs.items() if self._fed.keys().isdisjoint(name.split("+"))}
         routing = {}
         if several:
             self.tell("measuring it with two replicas of its actors")
@@ -193,15 +203,27 @@ class Profiler:
             members = each.members or [name]
             mine = scaled_to(each, costs[name], rows) if name in costs else each
             last, head = members[-1], members[0]
-            selectivities = measured_selectivities(graph, last, head, seen)
-            mine = with_selectivities(mine, selectivities, rows_made(last, head, seen))
+            if head not in self._fed:
+                selectivities = measured_selectivities(graph, last, head, seen)
+                mine = with_selectivities(mine, selectivities, rows_made(graph, last, head, seen))
             made[name] = with_routing(mine, members[-1], routing)
         return made
 
     def _whole(self, counts: Mapping[str, int], folder: Path) -> tuple[Graph, WholeRun]:
         names = list(self.graph.actors)
-        graph = with_replicas(self.graph, counts, self._endless(names, self._changed(names, folder)))
+        changed = self._endless(names, self._changed(names, folder))
+        graph = with_replicas(self.graph, counts, changed, self._fed)
         return graph, watch_whole(graph, self.deploy, self._cores, seconds=WHOLE * self.seconds)
+
+    @cached_property
+    def _fed(self) -> dict[str, dict[str, Any]]:
+        """Sources in whose place a sample is given in runs of the whole topology, with the keys of that: event time matters to
+        their consumers, and would begin again with the source."""
+        return {
+            name: {"sample": self._samples[name], "passes": 0}
+            for name in listeners(self.graph)
+            if _has_repeat(self.graph.actors[name]) and name in self._samples and self._samples[name].rows
+        }
 
     def _watched(self, stage: Stage, size: int, changed: dict[str, dict[str, Any]]) -> Watched:
         self.tell(f"measuring {stage.name}, {size} rows a batch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.null import NullSink
@@ -119,12 +120,24 @@ def hop(graph: Graph, edge: Edge, sample: Sample) -> Graph:
     return made.graph()
 
 
-def with_replicas(graph: Graph, counts: Mapping[str, int], changed: Mapping[str, Mapping[str, Any]]) -> Graph:
-    """The graph with so many replicas, one of each actor that `counts` does not name; `changed` as in `alone`."""
+def with_replicas(
+    graph: Graph,
+    counts: Mapping[str, int],
+    changed: Mapping[str, Mapping[str, Any]],
+    fed: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Graph:
+    """The graph with so many replicas, one of each actor that `counts` does not name; `changed` as in `alone`.
+
+    `fed`: sources in whose place a SampleSource with these keys stands."""
     made = Redrawn(graph)
     for name, actor in graph.actors.items():
         keys = {**actor.keys, **changed.get(name, {})}
-        made.add(replace(actor, replicas=counts.get(name, 1), keys=keys), actor.inputs)
+        actor = replace(actor, replicas=counts.get(name, 1), keys=keys)
+        if name in fed:
+            actor = replace(
+                actor, cls=SampleSource, type_name=SampleSource.__name__, keys=dict(fed[name]), replicas=1
+            )
+        made.add(actor, actor.inputs)
     return made.graph()
 
 

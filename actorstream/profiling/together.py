@@ -100,7 +100,7 @@ def routing_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, floa
     for edge in graph.edges:
         if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static:
             routed[edge.source] = routed.get(edge.source, 0) + share_of(graph, edge, several)
-    made = [sum(run.actors[name].rows for name in _sources(graph)) for run in (one, several)]
+    made = [rows_of_sources(graph, run) for run in (one, several)]
     if not sum(routed.values()) or not all(made):
         return {}
     more = several.cpu_ns - one.cpu_ns * made[1] / made[0]
@@ -113,8 +113,10 @@ def share_of(graph: Graph, edge: Edge, run: WholeRun) -> int:
     return run.actors[edge.consumer].rows_in // inputs
 
 
-def _sources(graph: Graph) -> list[str]:
-    return [each.name for each in graph.actors.values() if each.role == "source"]
+def rows_of_sources(graph: Graph, run: WholeRun) -> int:
+    """Rows that all sources together have made in a run."""
+    sources = [each.name for each in graph.actors.values() if each.role == "source"]
+    return sum(run.actors[name].rows for name in sources if name in run.actors)
 
 
 def scaled_to(profile: OperatorProfile, cost: float, rows: float) -> OperatorProfile:
@@ -144,10 +146,13 @@ def with_routing(profile: OperatorProfile, actor: str, routing: Mapping[str, flo
 
 
 def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The value at 0 and the slope of the line through one or two points; neither is below 0. One point: a slope alone."""
+    """The value at 0 and the slope of the line through one or two points; neither is below 0. One point, or two whose line is
+    below 0 at 0: a slope alone, of the last one."""
     (x, y), *others = points
     if not others:
         return 0.0, round(max(y, 0.0) / x, 6)
     right, top = others[0]
     slope = max(top - y, 0.0) / (right - x)
-    return round(max(y - slope * x, 0.0), 1), round(slope, 6)
+    if slope * x > y:
+        return line_through(others)
+    return round(y - slope * x, 1), round(slope, 6)

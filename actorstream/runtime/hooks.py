@@ -16,7 +16,7 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
-from actorstream.events.feed import Feed, taken
+from actorstream.events.feed import Feed, is_over, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
 from actorstream.plan.hook_shapes import collector, is_async, shape_of
@@ -126,6 +126,13 @@ class Outbox(Emitter):
         return found
 
 
+def stopped() -> RuntimeError:
+    """The error in place of a StopIteration of a hook, which `map` takes for the end of the events."""
+    return RuntimeError(
+        "the hook raised StopIteration, as next() does where nothing is left; give next() a default"
+    )
+
+
 class EventCall:
     """A per-event hook over lists of events.
 
@@ -168,25 +175,16 @@ class EventCall:
 
     def portions(self, events: list[Any] | Feed, room: int | None = BYTES) -> Iterator[None]:
         """The same, which yields whenever the outbox should be emptied; the first time after `room` bytes. None: never."""
-        if type(events) is list:
-            rest = iter(events)
-            begun: Callable[[], int] = partial(taken, rest, len(events))
-        else:
-            rest, begun = events.start()  # type: ignore[union-attr]
-        return self._portions(events, rest, begun, room)
+        return self._portions(events, iter(events), room)
 
     def _portions(
-        self,
-        events: Any,
-        rest: Iterator[Any],
-        begun: Callable[[], int],
-        room: int | None,
-        results: Iterator[Any] | None = None,
+        self, events: Any, rest: Iterator[Any], room: int | None, results: Iterator[Any] | None = None
     ) -> Iterator[None]:
-        """`rest`: the events that the hook has not been called for; `begun()`: how many it has been. `results`: what the hook
-        has yielded so far, where it has been called already."""
+        """`rest`: the events that the hook has not been called for. `results`: what the hook has yielded so far for the last
+        event, where it has been called already."""
         outbox, loop = self.outbox, None if type(events) is list else self._loop
-        failed = 0
+        begun = partial(taken, rest, len(events))
+        failed, goes_on = 0, results is not None
         while True:
             if results is None:  # of a hook that yields what it yields; else the events
                 results = chain.from_iterable(map(self.hook, rest)) if self._yields else rest
@@ -210,6 +208,10 @@ class EventCall:
                 results = None
                 continue
             if room is None or not some.full:
+                if not (goes_on or is_over(rest)):
+                    failed = self._failed(events, begun(), failed, stopped())
+                    results = None
+                    continue
                 if type(out) is EventColumns and not out:
                     outbox.events["default"] = []  # what comes next may be events that are not gathered
                 if room is not None:
@@ -242,7 +244,7 @@ class EventCall:
         except Exception as error:
             self.failures.failed(event, error)
             return None
-        return self._portions([event], iter(()), lambda: 1, BYTES, result) if some.full else None
+        return self._portions([event], iter(()), BYTES, result) if some.full else None
 
     def _level(self, gathered: EventColumns, error: Exception, events: Any, begun: Callable[[], int]) -> None:
         """Forgets the row that was read when `error` was raised; OperatorError if the row was of another class."""

@@ -104,7 +104,7 @@ class Replica:
         self._fits: dict[str, Schema] = {}
         """Output name -> a schema that equals the output's but is another object."""
         self.is_sink = type(actor).role == "sink"
-        self.hands_on = not self.is_sink and self.descent is None
+        self.hands_on = not self.is_sink
         self.promises = Promises(self)
         self.advance = self.promises.advance
         self.has_run = False
@@ -165,6 +165,8 @@ class Replica:
             elif self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
                 self.execute_ns += monotonic_ns() - started
                 if made is not None and made.rows:
+                    if self.descent is not None:
+                        self.descent.give("default", made)
                     self.forward(made)
                 return
             if made is not None:
@@ -276,7 +278,13 @@ class Replica:
             ) from None
 
     def unfit(self, error: Exception) -> OperatorError:
-        """The error for emitted rows that do not fit their output, or that the route cannot take."""
+        """The error for emitted rows that do not fit their output, or that the route cannot take. `on_error` has no part in it:
+        they are converted together, when the hook has long returned."""
+        if isinstance(error, SchemaError):
+            title = (
+                f"what it made cannot be sent on: {error}; `on_error` decides only about what a hook raises"
+            )
+            return OperatorError(self.name, self.replica, title)
         return operator_error(self.name, self.replica, None, error)
 
     def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:

@@ -22,6 +22,7 @@ from actorstream.spark.group_query import GroupQuery
 from actorstream.spark.push import Target
 from actorstream.spark.query import Query, TableSnapshot, read_table
 from actorstream.spark.session import CONNECT, spark_session
+from actorstream.spark.slots import NONE_HINT, SLOTS_S, slots_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,19 +41,20 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
     options = {**(in_order.options if in_order else {}), **task["spark"]}
     tell(say=f"starting Spark, master {task['master']}")
     with spark_session(task["master"], options, logs=task["logs"]) as spark:
-        is_server = task["master"].startswith(CONNECT)  # which says nothing of its slots
-        slots = task["tasks"] if is_server else spark.sparkContext.defaultParallelism
-        if slots < task["tasks"]:
-            hint = "all of them push at the same time"
-            raise ConfigurationError(
-                Problem(
-                    "tasks",
-                    f"is {task['tasks']}, and {task['master']} has {slots} slots",
-                    f"1 to {slots}",
-                    hint,
-                )
-            )
+        if not task["master"].startswith(CONNECT):  # a server says nothing of its slots
+            check_slots(spark, task["master"], task["tasks"])
         push_rows(spark, task, tell, stopped)
+
+
+def check_slots(spark: SparkSession, master: str, tasks: int) -> None:
+    """Waits for the executors. ConfigurationError: they have fewer slots than tasks push."""
+    slots = slots_for(spark, tasks, 0.0 if master.startswith("local[") or master == "local" else SLOTS_S)
+    if slots < tasks:
+        hint = "all of them push at the same time" if slots else NONE_HINT
+        allowed = f"1 to {slots}" if slots else "executors that have slots"
+        raise ConfigurationError(
+            Problem("tasks", f"is {tasks}, and {master} has {slots} slots", allowed, hint)
+        )
 
 
 def push_rows(spark: SparkSession, task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
@@ -76,6 +78,7 @@ def push_rows(spark: SparkSession, task: dict[str, Any], tell: Tell, stopped: th
     order = "row groups by time: not sorted" if found.by_group else "sorted"
     ranges = "1 range" if not bounds else f"{len(bounds) + 1} ranges"
     tell(say=f"{found.rows:,} rows in {ranges}, {order}")
+    has_left = False
     try:
         for number, job in enumerate(query.jobs(spark, bounds), task["range"]):
             lanes = sorted(targets)
@@ -84,6 +87,10 @@ def push_rows(spark: SparkSession, task: dict[str, Any], tell: Tell, stopped: th
                 if stopped.is_set():
                     return
                 lanes = [each.lane for each in job(lanes) if each.left]
+                if lanes and not has_left:
+                    has_left = True
+                    what = "a task has left its slot to another one: fewer slots are free than"
+                    tell(say=f"{what} {task['tasks']}, and reading is slow meanwhile")
             tell(ended=number)
     except Exception as error:
         raise spark_error("pushing rows", error, missing_package(error)) from None

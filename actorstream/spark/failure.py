@@ -8,7 +8,9 @@ from actorstream.errors import RunError
 
 MOST_LINES = 15
 _LONGEST = 400
-_TRACE = re.compile(r"^\s+at [\w.$<>/]+\(|^\s*\.\.\. \d+ more|^\s*Suppressed: ")
+_TRACE = re.compile(
+    r"^\s+at [\w.$<>/]+\(|^\s*[\w.$<>/]+\(\w+\.(?:java|scala):\d+\)$|^\s*\.\.\. \d+ more|^\s*Suppressed: "
+)
 _PLAN = re.compile(r"^\s*(?:[:|+\- ]*[+:]- |'?[A-Z]\w+ .*\[|'[A-Z]\w+)")
 _PREFIX = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _OWN = re.compile(r'File ".*/(?:pyspark|py4j)/')

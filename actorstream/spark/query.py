@@ -76,9 +76,12 @@ class Query:
         problems = []
         for name in columns:
             times = table.columns.count(name)
-            if times != 1:
-                what = f"the table has {times or 'no'} columns {name!r}"
+            if not times:
+                what = f"the table has no column {name!r}"
                 problems.append(Problem(name, what, listed(table.columns), did_you_mean(name, table.columns)))
+            elif times > 1:
+                what = f"the table has {times} columns {name!r}"
+                problems.append(Problem(name, what, "one; choose it by `preprocess`"))
         if problems:
             raise ConfigurationError(problems)
         self.columns = columns
@@ -97,9 +100,14 @@ class Query:
         ).first()
         rows, digest, least, greatest, timed = found  # type: ignore[misc]
         if rows != timed:
+            whole, how = (
+                ("(…)", ", with the query that is there in parentheses")
+                if self._keys.get("preprocess")
+                else (VIEW, "")
+            )
             raise DataError(
                 f"{rows - timed:,} of {rows:,} rows have no event time; leave them out by preprocess = "
-                f'"select * from {VIEW} where {self.event_time} is not null"',
+                f'"select * from {whole} where {self.event_time} is not null"{how}',
                 column=self.event_time or "",
             )
         return TableSnapshot(rows, digest, least, greatest, self._bounds(rows, range_rows))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -31,6 +33,8 @@ CONNECT_PORT = "15002"
 ANSWER_S = 5.0
 """Seconds for which a master may be silent."""
 _QUIET_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+_STOPPED = "stopped SparkContext"
+"""Spark writes this when it has given up reaching a master at its start."""
 _SEEN = 40
 """Lines at the end of Java's log that may tell why Spark did not start."""
 
@@ -77,6 +81,7 @@ def _connected(master: str, options: Mapping[str, str]) -> Iterator[SparkSession
 
     for name in _QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    _check_server(master)
     try:
         spark = SparkSession.builder.remote(master).create()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -115,6 +120,27 @@ def check_master(master: str) -> None:
     )
 
 
+def _check_server(master: str) -> None:
+    """Raises SparkError if what listens there is no server of sessions. Without this, a query waits for it for ever."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    channel = None
+    try:
+        channel = DefaultChannelBuilder(master).toChannel()
+        grpc.channel_ready_future(channel).result(timeout=ANSWER_S)
+    except grpc.FutureTimeoutError:
+        raise SparkError(
+            f"what listens at {master!r} has not answered as a server of Spark Connect for {ANSWER_S:.0f} s; check the port, and "
+            "whether the server wants TLS (…/;use_ssl=true)"
+        ) from None
+    except Exception as error:  # the address has parameters that are none
+        raise SparkError(f"no session of Spark at {master!r}: {shorten(str(error))}") from None
+    finally:
+        if channel is not None:
+            channel.close()
+
+
 def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | None) -> SparkSession:
     home = make_home(find_java(), folder, log)
     if log is not None:
@@ -139,7 +165,8 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
         builder = SparkSession.builder.master(master).appName("actorstream")
         for name, value in _settings(master, options, folder).items():
             builder = builder.config(name, value)
-        spark = builder.getOrCreate()
+        with _own_interrupts():
+            spark = builder.getOrCreate()
     except Exception as error:
         raise _not_started(master, error, log) from None
     finally:
@@ -151,6 +178,19 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
     if log is not None:
         spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Ctrl-C does afterwards what it did before: pyspark has it cancel all jobs, and raise whatever the main thread does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _settings(master: str, options: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -178,7 +218,13 @@ def _not_started(master: str, error: Exception, log: Path | None) -> SparkError:
     if log is not None and log.exists():
         last = log.read_text(errors="replace").splitlines()[-_SEEN:]
         said = "\n".join(line for line in last if "Exception" in line or "rror" in line)
-    text = shorten(f"{cause(error)}\n{said}")
+    text = cause(error)
+    if master.startswith("spark://") and _STOPPED in text:
+        text = (
+            "the master has accepted the connection and no application; check that a master of the same version of Spark as "
+            "here listens at this port, and that executors reach this host"
+        )
+    text = shorten(f"{text}\n{said}")
     return SparkError("\n  ".join(f"Spark did not start with master {master!r}: {text}".splitlines()[:15]))
 
 

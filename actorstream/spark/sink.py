@@ -1,5 +1,5 @@
-"""spark-sink: results as a folder of Parquet files that Spark reads, visible from checkpoint to checkpoint. Needs neither
-Spark nor Java: the files are Arrow's."""
+"""spark-sink: results as a folder of Parquet files, or a Delta table, that Spark reads, visible from checkpoint to checkpoint.
+Needs neither Spark nor Java: the files are Arrow's."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.contract import Contract
-from actorstream.connectors.parquet_sink import GROUP_BYTES, GROUP_ROWS, arrow_rows, file_schema
+from actorstream.connectors import parquet_sink
+from actorstream.connectors.parquet_sink import GROUP_BYTES, GROUP_ROWS
 from actorstream.connectors.sink import END, Sink
 from actorstream.connectors.staged_file import make_folder, sync_folder
 from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.events.fields import FLOATS, Kind
+from actorstream.spark.arrow_rows import arrow_rows, arrow_schema
+from actorstream.spark.delta_log import FOLDER, DeltaLog, delta_schema
 from actorstream.spark.partitioned import PartitionedFiles, StagedPart
 from actorstream.topology.suggestions import did_you_mean, listed
 
@@ -31,9 +34,11 @@ class SparkSink(Sink):
 
     Args:
         path: the folder.
+        format: "parquet", or "delta": a log in the folder names the files, so that those of a commit are visible at once.
         partition_by: fields whose values name the folders, outermost first.
         mode: what happens to files that are there when a run begins anew: "error", "append" (they stay) or "overwrite"
-            (they are removed with the first commit). A run that is resumed goes on with its own.
+            (they are removed with the first commit; a Delta table keeps them for its versions before). A run that is resumed
+            goes on with its own.
         compression: of the column chunks.
 
     `prepare` ends the files so far and keeps them in a staging folder; `commit` moves them to their places. A token names
@@ -47,6 +52,7 @@ class SparkSink(Sink):
         self,
         path: Path,
         *,
+        format: Literal["parquet", "delta"] = "parquet",
         partition_by: list[str] | None = None,
         mode: Mode = "error",
         compression: Literal["snappy", "zstd", "gzip", "lz4", "none"] = "snappy",
@@ -57,6 +63,7 @@ class SparkSink(Sink):
             mode,
             compression,
         )
+        self.format = format
         self._run = secrets.token_hex(6)
         self._files: PartitionedFiles | None = None
         self._gathered: list[Any] = []
@@ -68,6 +75,7 @@ class SparkSink(Sink):
         self._next = 0
         """The number of the next file of this run."""
         self._resumed = self._kept = self._wrote = False
+        self._log: DeltaLog | None = None
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
@@ -106,19 +114,46 @@ class SparkSink(Sink):
     def on_start(self) -> None:
         if self._resumed:
             return
-        before = list(visible(self.path))
+        before = [str(path) for path in visible(self.path)]
         if before and self.mode == "error":
             allowed = 'an empty folder, or mode = "append" or "overwrite"'
-            what = f"{str(self.path)!r} has files of a run before, such as {str(before[0])!r}"
+            what = f"{str(self.path)!r} has files of a run before, such as {before[0]!r}"
             raise ConfigurationError(
                 Problem("path", what, allowed, "--resume goes on with an interrupted run")
             )
-        self._replaced = [str(path) for path in before] if self.mode == "overwrite" else []
+        if self.format == "delta" and (before or (self.path / FOLDER).exists()):
+            before = self._table_before()
+        self._replaced = before if self.mode == "overwrite" else []
         self._clean_up()
+
+    def _table_before(self) -> list[str]:
+        """The files of the Delta table that is there. ConfigurationError: rows cannot be added to it."""
+        log = DeltaLog(self.path)
+        problems = [] if self.input_schema is None else log.check(self._delta_schema(), self.partition_by)
+        if log.version < 0:
+            problems.append(
+                Problem("path", f"{str(self.path)!r} is no Delta table", "one, or an empty folder")
+            )
+        elif self.mode == "error":
+            problems.append(
+                Problem("path", f"{str(self.path)!r} is a Delta table", 'mode = "append" or "overwrite"')
+            )
+        elif self.mode == "overwrite" and log.begins:
+            what = f"is 'overwrite', and the log of {str(self.path)!r} begins at version {log.begins}"
+            problems.append(
+                Problem("mode", what, "append, or another folder", "old versions have been removed")
+            )
+        if problems:
+            raise ConfigurationError(problems)
+        return list(log.active)
+
+    def _delta_schema(self) -> str:
+        assert self.input_schema is not None
+        return delta_schema(arrow_schema(self.input_schema))
 
     def on_batch(self, batch: Batch) -> None:
         own = batch.compact()  # what waits must not keep the memory of its jumbo tuple
-        self._gathered.append(arrow_rows(own))
+        self._gathered.append(parquet_sink.arrow_rows(own) if self.format == "parquet" else arrow_rows(own))
         self._rows += own.rows
         self._bytes += own.nbytes
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
@@ -152,8 +187,15 @@ class SparkSink(Sink):
 
     def prepare(self, barrier: int) -> dict[str, Any]:
         self._write()
-        if barrier == END and not self._wrote and not self.partition_by and self.input_schema is not None:
-            self._partitioned(file_schema(self.input_schema)).write_empty()
+        schema, is_delta = self.input_schema, self.format == "delta"
+        if (
+            barrier == END
+            and not self._wrote
+            and not self.partition_by
+            and schema is not None
+            and not is_delta
+        ):
+            self._partitioned(parquet_sink.file_schema(schema)).write_empty()
             self._wrote = True
         if self._files is not None:
             self._waiting += self._files.end()
@@ -162,17 +204,18 @@ class SparkSink(Sink):
             **{"path": str(self.path), "end": barrier == END, "kept": self._kept, "wrote": self._wrote},
             **{"run": self._run, "next": self._next},
             **{"files": [list(part) for part in self._waiting], "replaced": list(self._replaced)},
+            "delta": [self._delta_schema(), self.partition_by] if is_delta and schema is not None else None,
         }
         self._kept = self._kept or barrier != END
         return self._prepared  # type: ignore[no-any-return]
 
     def commit(self, token: dict[str, Any]) -> None:
         """Moves the files of the token to their places. RunError: one of them is gone."""
-        path = Path(token["path"])
-        for old in token["replaced"]:
+        path, parts = Path(token["path"]), [StagedPart(*each) for each in token["files"]]
+        for old in token["replaced"] if token["delta"] is None else ():
             Path(old).unlink(missing_ok=True)
         changed = set()
-        for part in (StagedPart(*each) for each in token["files"]):
+        for part in parts:
             staged, final = path / STAGING / part.name, path / part.folder / part.name
             if staged.exists():
                 make_folder(final.parent)
@@ -182,7 +225,11 @@ class SparkSink(Sink):
                 raise RunError(f"{str(final)!r} cannot be committed: its staged file is gone; run again")
         for folder in changed:
             sync_folder(folder)
-        moved = {each[0] for each in token["files"]}
+        if token["delta"] is not None:
+            self._log = self._log or DeltaLog(path)
+            schema, fields = token["delta"]
+            self._log.commit(schema, fields, parts, token["replaced"])
+        moved = {part.name for part in parts}
         self._waiting = [part for part in self._waiting if part.name not in moved]
         self._replaced = [] if token["replaced"] else self._replaced
         if token["end"]:
@@ -210,10 +257,17 @@ class SparkSink(Sink):
             self._waiting = [StagedPart(*each) for each in snapshot["files"]]
             self._replaced = list(snapshot["replaced"])
             self._run, self._next = snapshot["run"], snapshot["next"]
-            for path in visible(self.path):  # moved by a checkpoint after this one, which cannot be read
+            moved = []  # by a checkpoint after this one, which cannot be read
+            for path in visible(self.path):
                 number = path.stem.removeprefix(f"{self._prefix}{self._run}-")
                 if number.isdigit() and int(number) >= self._next:
-                    path.unlink()
+                    moved.append(path)
+            if moved and snapshot["delta"] is not None:
+                gone = [str(path.relative_to(self.path)) for path in moved]
+                schema, fields = snapshot["delta"]
+                DeltaLog(self.path).commit(schema, fields, [], gone)
+            for path in moved:
+                path.unlink()
         self._clean_up()
 
     def _clean_up(self) -> None:

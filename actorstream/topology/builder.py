@@ -14,15 +14,18 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
+from actorstream.topology.decode import MismatchError, decode_value, mismatched
+from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, OnError, Replicas, TopologySpec
 from actorstream.topology.stream import Collected, Stream
 from actorstream.topology.suggestions import listed
 from actorstream.topology.written import Written
 
-OnError = Literal["fail", "skip", "dead-letter"]
+if TYPE_CHECKING:
+    from actorstream.launch.run import RunResult
+    from actorstream.topology.graph import Graph
 
 
 class Topology:
@@ -89,7 +92,7 @@ class Topology:
         """The same as `load_topology` answers for the TOML."""
         return TopologySpec(name=self.name, actors=dict(self.actors), written=self._written)
 
-    def graph(self, **deploy: Any) -> Any:
+    def graph(self, **deploy: Any) -> Graph:
         """The checked `Graph`; ConfigurationError lists every problem, with the place in the Python code."""
         from actorstream.topology.load import load_deploy
         from actorstream.topology.validate import build_graph
@@ -99,13 +102,13 @@ class Topology:
         available = importlib.import_module("actorstream.plan.compile").available()
         return build_graph(self.spec(), registry, load_deploy(None, (), **deploy), available)
 
-    def run(self, **deploy: Any) -> Any:
+    def run(self, **deploy: Any) -> RunResult:
         """Runs to the end of the input and answers a `RunResult`; `deploy`: keys of a deployment (`workers=2`).
 
         What `collect()` answered then holds its events."""
         return self._collect(importlib.import_module("actorstream.launch.run").run_topology(self, **deploy))
 
-    async def run_async(self, **deploy: Any) -> Any:
+    async def run_async(self, **deploy: Any) -> RunResult:
         """`run` for a program that has an event loop."""
         return self._collect(
             await importlib.import_module("actorstream.launch.run").run_topology_async(self, **deploy)
@@ -142,6 +145,13 @@ class Topology:
             raise ConfigurationError(
                 Problem(f"actors.{name}", f"actor {name!r} is there already", "a new name", hint)
             )
+        self._written.places["actors", name] = _place_of_caller()
+        for key, value, annotation in (("replicas", replicas, Replicas), ("on_error", on_error, OnError)):
+            path = ("actors", name, key)
+            try:
+                decode_value(value, annotation, path, self._written)
+            except MismatchError as mismatch:
+                raise ConfigurationError(mismatched(mismatch, path, self._written)) from None
         keys = {key: each.source if isinstance(each, Stream) else each for key, each in keys.items()}
         listed_inputs = [inputs] if isinstance(inputs, (str, dict, Stream, InputSpec)) else list(inputs)
         self.actors[name] = ActorSpec(
@@ -153,7 +163,6 @@ class Topology:
             on_error=on_error,
             keys=keys,
         )
-        self._written.places["actors", name] = _place_of_caller()
         return Stream(self, name)
 
     def _free_name(self, kind: str | type) -> str:
@@ -167,7 +176,7 @@ class Topology:
             name = f"{base}_{number}"
         return name
 
-    def _collect(self, result: Any) -> Any:
+    def _collect(self, result: RunResult) -> RunResult:
         for name, collected in self._collected.items():
             collected.fill(result.collected.get(name, ()))
         return result

@@ -41,7 +41,7 @@ PlainOutputs = dict[str, dict[str, PlainSchema]]
 
 @dataclass
 class HostFindings:
-    """What the checks of actors have found on one host.
+    """Keeps what the checks of actors have found on one host.
 
     Attributes:
         outputs: actor -> its outputs, where no check on this host found a problem with the actor.

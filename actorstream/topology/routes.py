@@ -5,10 +5,13 @@ Rules: `bounds` imply "range", a key "key"; else "forward" between equal replica
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import Problem
+from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.topology.conversion import shown
 from actorstream.topology.modules import NotFoundError, load_object, qualified
 from actorstream.topology.spec import ROUTES, InputSpec
@@ -77,7 +80,9 @@ def check_route(
         found.append((path, f"{way} would spread {what} over replicas", f"{right}, or replicas = 1", ""))
     if schema is not None:
         _key_exists(each, schema, path, found)
-    _bounds_fit(each, route, path, found)
+    ascending = _bounds_fit(each, route, path, found)
+    if ascending and schema is not None and key[0] in schema.names():
+        _bounds_fit_field(each, schema.field(key[0]), path, found)
     problems.extend(written.problem(*problem) for problem in found)
     return route, key
 
@@ -119,12 +124,13 @@ def _key_exists(each: InputSpec, schema: Schema, path: KeyPath, found: list[Any]
             found.append((where, f"{each.from_!r} has no field {name!r}", listed(schema.names()), hint))
 
 
-def _bounds_fit(each: InputSpec, route: str, path: KeyPath, found: list[Any]) -> None:
+def _bounds_fit(each: InputSpec, route: str, path: KeyPath, found: list[Any]) -> bool:
+    """Whether an input has a range of one field and ascending bounds."""
     where = (*path, "bounds")
     if route != "range":
         if each.bounds:
             found.append((where, f'is given, but route = "{route}" has no bounds', 'route = "range"', ""))
-        return
+        return False
     if len(each.keys) > 1:
         found.append(((*path, "key"), f"is {shown(each.key)}", "one field, for a range", ""))
     allowed = (
@@ -132,13 +138,54 @@ def _bounds_fit(each: InputSpec, route: str, path: KeyPath, found: list[Any]) ->
     )
     if not each.bounds:
         found.append((path, 'route = "range" has no bounds', allowed, ""))
-        return
+        return False
     try:
         ascending = all(low < high for low, high in pairwise(each.bounds))
     except TypeError:
         ascending = False
     if not ascending:
         found.append((where, f"is {shown(each.bounds)}", allowed, ""))
+    return ascending and len(each.keys) == 1
+
+
+def _bounds_fit_field(each: InputSpec, field: Field, path: KeyPath, found: list[Any]) -> None:
+    """The values of the key must be comparable with the bounds, and never null."""
+    what = f"{str(field).partition(': ')[2]} in {each.from_!r}"
+    comparable = None if field.nullable else _comparable(field)
+    if comparable is None:
+        where = (*path, "key") if isinstance(each.key, str) else (*path, "key", 0)
+        why = ": null is in no range" if field.nullable else " and has no ranges"
+        allowed = "a field of numbers, text, or dates and times that is never null"
+        found.append((where, f"is {field.name!r}, which is {what}{why}", allowed, ""))
+        return
+    fits, values = comparable
+    if not all(map(fits, each.bounds)):
+        message = f"is {shown(each.bounds)}, but the key {field.name!r} is {what}"
+        found.append(((*path, "bounds"), message, f"{values}, in ascending order", ""))
+
+
+def _comparable(field: Field) -> tuple[Callable[[Any], bool], str] | None:
+    """Which bounds the values of a field can be compared with, and how a message calls them; None: with none."""
+    if field.kind in (Kind.BOOL, *INTEGERS, *FLOATS):
+        return _is_number, "numbers"
+    if field.kind is Kind.DATETIME:
+        return _is_time, "dates and times with an offset, or microseconds since 1970"
+    if field.kind is Kind.STRING or (field.categories and all(map(_is_text, field.categories))):
+        return _is_text, "text"
+    return None
+
+
+def _is_number(bound: Any) -> bool:
+    return isinstance(bound, int | float)
+
+
+def _is_text(bound: Any) -> bool:
+    return isinstance(bound, str)
+
+
+def _is_time(bound: Any) -> bool:
+    """Whether a datetime field can be compared with a bound."""
+    return _is_number(bound) or (isinstance(bound, datetime) and bound.tzinfo is not None)
 
 
 def _function_exists(route: str, path: KeyPath, found: list[Any]) -> None:

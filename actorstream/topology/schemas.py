@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorstream.errors import Problem, SchemaError
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem, SchemaError
 from actorstream.events.schema import Schema
 from actorstream.topology.graph import GraphActor
 from actorstream.topology.modules import NotFoundError, load_object
@@ -126,8 +126,11 @@ def check_class(actor: GraphActor, written: Written, problems: list[Problem]) ->
         return
     try:
         found: list[Problem] = check(actor.keys, list(actor.input_schemas), written.folder)
+    except ConfigurationError as error:
+        found = error.problems
     except Exception as error:  # an outside class's code
-        problems.append(written.problem(("actors", actor.name), f"its check raised {error!r}"))
+        what = str(error) if isinstance(error, ActorstreamError) else repr(error)
+        problems.append(written.problem(("actors", actor.name), f"its check raised {what}"))
         return
     for problem in found:
         path = _path_of(problem.where, actor.name)

@@ -17,6 +17,7 @@ from actorstream.topology.event_time import carry_time, check_event_time
 from actorstream.topology.files_in_use import check_files
 from actorstream.topology.findings import HostFindings
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
+from actorstream.topology.hook_events import LIFE_CYCLE, check_hook_events
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
 from actorstream.topology.programs import (
@@ -42,9 +43,6 @@ from actorstream.topology.static_inputs import Statics, check_waits, static_inpu
 from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.timestamp import imply_timestamp
 from actorstream.topology.written import Written
-
-LIFE_CYCLE = ("start", "timer", "heartbeat", "end", "stop", "failure", "message")
-"""Hooks `on_…` of an actor that take no input."""
 
 
 def build_graph(
@@ -80,6 +78,11 @@ def check_graph(
     """As `build_graph`, but adds to `problems`; None if anything is wrong. `findings`: of this host, where the graph runs on
     several."""
     before = len(problems)
+    if not spec.actors and not problems:
+        problems.append(
+            spec.written.problem(("actors",), "has no actors", "a source, and actors that read it")
+        )
+        return None
     use_modules_of(spec.root)
     check = _Check(spec, registry, deploy, available, problems, replicas or {}, findings or HostFindings())
     actors = check.run()
@@ -301,6 +304,8 @@ class _Check:
         before = len(self.problems)
         if check_contract(actor, self.written, self.problems):
             check_event_time(actor, paths, self.actors, self.written, self.problems)
+        if hasattr(actor.cls, "on_start") and not is_program(actor.cls):
+            check_hook_events(actor, paths, self.written, self.problems)
         if actor.name in self.enough:
             check_class(actor, self.written, self.problems)
             if is_program(actor.cls):

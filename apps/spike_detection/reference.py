@@ -22,11 +22,14 @@ COLUMNS = ("mote_id", "reading", "value", "moving_avg")
 
 
 def read(path: Path, field: str = "temperature") -> Iterator[tuple[str, str, float]]:
-    """Mote, reading and value of each row; .gz is decompressed."""
+    """Mote, reading and value of each row; .gz is decompressed. Rows of NAB (timestamp,value) are of mote 1."""
     data = path.read_bytes()
     text = io.StringIO((gzip.decompress(data) if path.suffix == ".gz" else data).decode())
     for row in csv.DictReader(text):
-        yield row["mote_id"], row["reading"], float(row[field])
+        if "mote_id" in row:
+            yield row["mote_id"], row["reading"], float(row[field])
+        else:
+            yield "1", row["timestamp"], float(row["value"])
 
 
 def averaged(rows: Iterable[tuple[str, str, float]], window: int) -> Iterator[Row]:

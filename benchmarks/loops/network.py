@@ -25,7 +25,7 @@ from actorstream.scheduling.spin import Spin
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.registry import load_transport
-from benchmarks.loops.program import figure_of, tell
+from benchmarks.loops.program import figure_of, leave_together, tell
 
 BUDGET = 16 << 20
 Loop = Callable[[int, int, float, Callable[[], Any], Callable[[], Any], Callable[[], bool]], "float | None"]
@@ -67,8 +67,12 @@ class Ends:
         await self.transport.close()
 
     async def ring(self) -> None:
+        if not self.bell.wait(self.spin.ns):
+            await self.sleep()
+
+    async def sleep(self) -> None:
         bell = self.bell
-        if bell.wait(self.spin.ns) or not bell.park():
+        if not bell.park():
             return
         parked, self.woken = monotonic_ns(), self.loop.create_future()
         await self.woken
@@ -82,8 +86,15 @@ class Ends:
 
     async def receive(self) -> int:
         """The kind of the next frame, which is consumed."""
+        while (kind := self.look()) is None:
+            await self.sleep()
+        return kind
+
+    def look(self) -> int | None:
+        """Like `receive`, without a coroutine; None: no frame has come while a worker would look."""
         while (frame := self.receiver.peek()) is None:
-            await self.ring()
+            if not self.bell.wait(self.spin.ns):
+                return None
         self.receiver.consume()
         return int(frame.kind)
 
@@ -133,8 +144,10 @@ async def pinging(side: Ends, seconds: float) -> float:
     times, mark = [], Frame(FrameKind.BARRIER, barrier=1)
     end = perf_counter() + seconds
     while (begin := perf_counter()) < end:
-        await side.send(mark)
-        await side.receive()
+        if not side.sender.send_nowait(mark):  # as a worker does, which makes no coroutine for each frame
+            await side.send(mark)
+        if side.look() is None:
+            await side.receive()
         times.append(perf_counter() - begin)
     await side.send(Frame(FrameKind.END))
     return median(times) / 2 * 1e6
@@ -142,8 +155,9 @@ async def pinging(side: Ends, seconds: float) -> float:
 
 async def ponging(side: Ends) -> None:
     mark = Frame(FrameKind.BARRIER, barrier=1)
-    while await side.receive() != FrameKind.END:
-        await side.send(mark)
+    while (side.look() or await side.receive()) != FrameKind.END:
+        if not side.sender.send_nowait(mark):
+            await side.send(mark)
 
 
 # -- over the bare library --------------------------------------------------------------------------------------------
@@ -285,6 +299,8 @@ def main(way: str, size: int, seconds: float) -> None:
         tell(found)
     if child:
         os.waitpid(child, 0)
+    if way.endswith("mpi"):
+        leave_together()
 
 
 async def _worker(transport: Any, fabric: Any, worker: int, size: int, seconds: float) -> float | None:

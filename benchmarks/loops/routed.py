@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from actorstream.native.kernels import Partitioner
-from benchmarks.loops.program import figure_of, tell
+from benchmarks.loops.program import figure_of, leave_together, tell
 
 COLUMNS, BATCHES, ROWS = 5, 64, 4096
 WINDOW = 32
@@ -190,3 +190,5 @@ if __name__ == "__main__":
     found = LIBRARIES[sys.argv[1]](float(sys.argv[2]))
     if found is not None:
         tell(found)
+    if sys.argv[1] == "mpi":
+        leave_together()

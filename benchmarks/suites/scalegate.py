@@ -70,6 +70,11 @@ def suite(settings: Settings) -> Suite:
             )
             for merge in ROUTES[route].merges
         ]
+    for operator, rows in product(("pos_rep", "new_seg"), (JUMBO, 16 * JUMBO)):
+        keys = {"operator": operator, "injectors": 4, "instances": 2, "jumbo": rows, "seconds": seconds}
+        probes.append(
+            probe(f"share-{operator}-{rows}", "%", partial(job.call, "benchmarks.merge_share:share", **keys))
+        )
     notes = (
         f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
         "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
@@ -77,6 +82,8 @@ def suite(settings: Settings) -> Suite:
         "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
         '(channel), or one ScaleGate does for all (merge = "gate"), or one merge-sort operator (shared)',
         "keyed: the same by key: each replica merges what it gets itself, with either value of `merge`; rows/s of all readers",
+        "share: of the processor time of a process that runs an operator of Linear Road in timestamp order, 4 injectors, 2 "
+        "instances, jumbo tuples of so many rows, what the calls of its ScaleGates take",
     )
     return Suite("scalegate", tuple(probes), notes, summary=summary)
 

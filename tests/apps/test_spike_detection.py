@@ -116,9 +116,11 @@ def test_spikes_of_both_series_of_nab_are_found(
     path = NAB / f"{series}_temperature_system_failure.csv.gz"
     keys = (f"actors.readings.path={path}", f"actors.average.window={window}")
     found, _ = launch(tmp_path, "nab.toml", *keys, f"actors.detect.threshold={threshold}")
-    expected = spikes(readings_of(path, "1", "timestamp", "value"), window, threshold)
+    given = readings_of(path, "1", "timestamp", "value")
+    expected = spikes(given, window, threshold)
     same(rows(found), expected)
     assert expected
+    assert list(reference.read(path)) == list(given)
 
 
 @pytest.mark.parametrize("topology", SPEEDS)

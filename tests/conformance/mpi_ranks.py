@@ -11,7 +11,8 @@ from mpi4py import MPI
 from actorstream.testing.transport import CHECKS
 from actorstream.testing.transport.check import pipes
 from actorstream.testing.transport.ranks import play_ranks
-from actorstream.transports.mpi import MpiFabric, MpiTransport
+from actorstream.transports.mpi.fabric import MpiFabric
+from actorstream.transports.mpi.transport import MpiTransport
 from actorstream.transports.network.same_host import SameHost, own_place
 
 world = MPI.COMM_WORLD

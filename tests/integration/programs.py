@@ -190,6 +190,16 @@ class Refuses(ValueBarrier):
         return super().update(state, event, tag)
 
 
+class Stops(ValueBarrier):
+    """Raises StopIteration at the value 13; answers any number of rows."""
+
+    def update(self, state: Any, event: Value | Barrier, tag: Tag) -> list[Sum]:  # type: ignore[override]
+        if isinstance(event, Value) and event.value == 13:
+            next(iter(()))
+        found = super().update(state, event, tag)
+        return [] if found is None else [found]
+
+
 def value_streams(chance: random.Random, streams: int, rows: int, barriers: int) -> Streams:
     """Value streams that share times with each other and with the barriers."""
     step = max(1, rows // max(1, barriers))

@@ -77,12 +77,19 @@ class Slurm:
 
     def state(self, job: str) -> str:
         """As `scontrol` names it."""
-        said = self.run("scontrol", "--oneliner", "show", "job", job)
-        return said.partition("JobState=")[2].partition(" ")[0]
+        return self._shown(job, "JobState")
 
-    def wait(self, job: str, *states: str) -> str:
+    def restarts(self, job: str) -> int:
+        """How often it went back into the queue."""
+        return int(self._shown(job, "Restarts"))
+
+    def _shown(self, job: str, name: str) -> str:
+        said = self.run("scontrol", "--oneliner", "show", "job", job)
+        return said.partition(f"{name}=")[2].partition(" ")[0]
+
+    def wait(self, job: str, *states: str, patience_s: float = PATIENCE_S) -> str:
         """Waits until a job is in one of these states."""
-        end = monotonic() + PATIENCE_S
+        end = monotonic() + patience_s
         while (state := self.state(job)) not in states:
             assert monotonic() < end, f"job {job} is {state}"
             sleep(0.1)

@@ -120,6 +120,7 @@ def test_runs_leave_no_files_threads_or_memory_open(deploy: dict[str, Any]) -> N
 @BOTH
 def test_a_run_leaves_the_garbage_collector_and_signals_as_they_were(deploy: dict[str, Any]) -> None:
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
+    doubling().run(**deploy)  # which imports modules, and so replaces objects that were frozen
     frozen = gc.get_freeze_count()
     doubling().run(**deploy)
     assert gc.get_freeze_count() == frozen
@@ -254,3 +255,37 @@ def test_ctrl_c_in_a_program_of_one_process_is_a_keyboard_interrupt(tmp_path: Pa
         finally:
             program.kill()
             here.close()
+
+
+STOPPED = """
+import os, signal, sys
+from actorstream import Event, Source, Topology
+
+class Row(Event):
+    n: int
+
+class Endless(Source):
+    outputs = {"default": Row}
+    reads = 0
+
+    def read(self, max_rows):
+        self.reads += 1
+        if self.reads == 5:
+            os.kill(os.getppid(), getattr(signal, sys.argv[1]))
+        return Row(self.reads)
+
+topology = Topology("stopped")
+topology.source(Endless).collect()
+topology.run(transport="shm", workers=2)
+print("the program goes on")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_ends_a_run_is_an_error_and_no_shorter_result(tmp_path: Path, name: str) -> None:
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    ended = subprocess.run(
+        [sys.executable, "stopped.py", name], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "Interrupted: interrupted: sources ended early, sinks committed" in ended.stderr

@@ -354,6 +354,18 @@ def test_an_event_of_another_type_is_an_error_of_who_made_it(
         assert "text" in str(caught.value)
 
 
+@pytest.mark.parametrize("on_error", ["fail", "skip", "dead-letter"])
+def test_on_error_decides_about_no_event_that_was_made_and_does_not_fit(on_error: str) -> None:
+    topology = Topology("failing")
+    topology.source(Numbers, count=1000).through(WrongField, name="broken", on_error=on_error).collect()
+    message = (
+        r"'broken' \(replica 0\) failed: what it made cannot be sent on: field 'group'.*'text' is a str.*"
+        "`on_error` decides only"
+    )
+    with pytest.raises(OperatorError, match=message):
+        run(topology)
+
+
 @EVERYWHERE
 def test_a_sink_that_returns_events_is_told_that_it_has_no_output(deploy: dict[str, Any]) -> None:
     topology = Topology("failing")

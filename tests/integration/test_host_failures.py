@@ -139,6 +139,7 @@ def test_a_host_that_the_remote_shell_does_not_reach_is_said(tmp_path: Path) -> 
         status, said = end(made.launch(0, file, "--deploy", path, "-q"))
     assert status == 2, said
     assert f"worker 1 could not be started on host '{made.address(1)}'" in said
+    assert said.count("actorstream:") == 1 and "Task was destroyed" not in said, said
 
 
 def test_a_run_that_lost_a_host_goes_on_from_its_checkpoint_with_each_row_once(tmp_path: Path) -> None:

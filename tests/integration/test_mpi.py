@@ -11,7 +11,7 @@ import mpi4py  # noqa: F401  # missing: an error, not a skip
 import pytest
 
 from actorstream.errors import ConfigurationError
-from actorstream.transports.mpi import MpiFabric
+from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.world import check_rank, check_size
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +64,7 @@ def test_a_rank_of_an_mpiexec_in_a_batch_script_is_not_taken_for_the_script(
 
 ALONE = """
 from actorstream.errors import ConfigurationError
-from actorstream.transports.mpi import MpiTransport
+from actorstream.transports.mpi.transport import MpiTransport
 try:
     MpiTransport(MpiTransport.fabric(2, [], 1), 0)
 except ConfigurationError as error:

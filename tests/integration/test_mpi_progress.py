@@ -45,3 +45,39 @@ def test_a_large_payload_leaves_while_a_hook_keeps_the_loop_thread(tmp_path: Pat
         command, capture_output=True, text=True, timeout=2 * LONG_S, env=environment, check=False
     )
     assert done.stdout == "True\n", done.stderr
+
+
+UNDER_WAY = """
+import os
+from mpi4py import MPI
+from actorstream.native.arena import Arena
+from actorstream.transports.mpi import port as module
+
+world = MPI.COMM_WORLD
+if world.rank == 0:
+    world.Send([b"packet", MPI.BYTE], 1, 3)
+    world.Recv([bytearray(1), MPI.BYTE], 1, 5)
+    world.Send([b"payload!", MPI.BYTE], 1, 4)
+else:
+    module.following = lambda packet: [8]
+    port, told = module.MpiPort(MPI, 1, Arena.create(1 << 20, 1)), []
+    while port.is_done():  # the packet has not come
+        assert port.receive() is None
+    port.on_traffic = lambda: told.append(port.is_done())
+    assert port.receive() is None  # as a worker does between two turns
+    world.Send([b"!", MPI.BYTE], 0, 5)
+    under_way = list(told)
+    while (come := port.receive()) is None:
+        pass
+    print(under_way, told[-1], bytes(come[1][0]).decode(), flush=True)
+world.Barrier()
+os._exit(0)
+"""
+
+
+def test_while_a_payload_is_under_way_whoever_looks_for_packets_hears_of_it() -> None:
+    """A worker that has taken the packet may go to sleep before the payload has come, and no packet may follow."""
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    command = [mpiexec, "-n", "2", sys.executable, "-c", UNDER_WAY]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * LONG_S, check=False)
+    assert done.stdout == "[False] False payload!\n", done.stderr

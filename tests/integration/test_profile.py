@@ -74,3 +74,31 @@ def test_numbers_that_cannot_be_are_named_together(
     assert main(["profile", str(file), "--batch-size", "0", "--rows", "0", "--seconds", "0"]) == 2
     shown = capsys.readouterr().err
     assert "--batch-size: is 0" in shown and "--rows: is 0" in shown and "--seconds: is 0" in shown
+
+
+ORDERED = """
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { ts = "int64", number = "int64" }
+event_time = "ts"
+
+[actors.more]
+type = "map"
+inputs = [{ from = "rows", order = "timestamp" }]
+set = { number = "number + 1" }
+
+[actors.nowhere]
+type = "null-sink"
+inputs = ["more"]
+"""
+
+
+def test_a_file_is_not_begun_again_where_its_event_time_matters(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("ts,number\n" + "".join(f"{row},{row}\n" for row in range(2000)))
+    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file.write_text(ORDERED)
+    given = ["--batch-size", "64", "--rows", "1000", "--seconds", "0.02", "--out", str(out), "-q"]
+    assert main(["profile", str(file), *given]) == 0
+    made = load_profile(out)
+    assert {"rows", "more", "nowhere"} <= made.operators.keys()

@@ -23,6 +23,7 @@ from tests.integration.programs import (
     KeyedCounters,
     Refuses,
     Singly,
+    Stops,
     Sum,
     Tagged,
     Value,
@@ -156,14 +157,17 @@ def test_times_that_decrease_are_an_error_that_names_both_rows(transport: str, w
 
 
 @pytest.mark.parametrize(("transport", "workers"), WAYS)
-def test_an_update_that_raises_ends_the_run_and_names_the_event(transport: str, workers: int) -> None:
+@pytest.mark.parametrize(("program", "text"), [(Refuses, "thirteen"), (Stops, "StopIteration")])
+def test_an_update_that_raises_ends_the_run_and_names_the_event(
+    program: type[ValueBarrier], text: str, transport: str, workers: int
+) -> None:
     streams = value_streams(random.Random(2), 2, 500, 5)
     streams["values"][1][300] = Value(streams["values"][1][300].ts, 13)  # type: ignore[attr-defined, index]
-    plan = optimized("balanced", question(Refuses(), streams, 2))
+    plan = optimized("balanced", question(program(), streams, 2))
     job = job_of(
-        Refuses, streams, plan, keys={"batches": False}, transport=transport, workers=workers, batch_size=64
+        program, streams, plan, keys={"batches": False}, transport=transport, workers=workers, batch_size=64
     )
-    with pytest.raises(OperatorError, match="thirteen") as caught:
+    with pytest.raises(OperatorError, match=text) as caught:
         run(job)
     assert "value=13" in str(caught.value) and "program" in str(caught.value)
 

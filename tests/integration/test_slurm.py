@@ -15,6 +15,9 @@ from tests.integration.processes import PATIENCE_S, ROOT, Announcements, readabl
 from tests.integration.rank_parts import CHECKPOINT, doubled, write
 from tests.integration.slurm import Slurm, cluster, missing
 
+ENDED = ("FAILED", "COMPLETED", "TIMEOUT")
+LIMIT_S = 240.0
+"""A job of a minute may wait as long again."""
 COMMAND = [sys.executable, "-m", "actorstream", "slurm", "topology.toml", "--deploy", "deploy.toml"]
 
 
@@ -66,6 +69,32 @@ def test_a_job_that_is_told_to_stop_goes_on_when_it_is_queued_again(
     assert "suspended at checkpoint 1" in text and f"on 4 workers ({transport})" in text, text
     assert doubled(tmp_path) == list(range(0, 16000, 2))
     assert not (tmp_path / FOLDER).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["zmq", "mpi"])
+def test_a_job_stops_before_its_time_limit_and_goes_on_as_often_as_it_takes(
+    slurm: Slurm, tmp_path: Path, transport: str
+) -> None:
+    count = 480_000
+    write(tmp_path, count=count, rate=8000, deploy=CHECKPOINT)
+    words = ["-N", "2", "-n", "4", "-t", "1", "--notice", "20s", "--transport", transport, "-o", "job.sh"]
+    made = script(tmp_path, *words)
+    assert made.returncode == 0, made.stderr
+    here = Announcements(tmp_path / "here")
+    said = tmp_path / "said.txt"
+    job = slurm.run("sbatch", "--parsable", "--output=said.txt", "job.sh", cwd=tmp_path)
+    stops = 0
+    while slurm.wait(job, *ENDED, "PENDING", patience_s=LIMIT_S) == "PENDING":
+        if slurm.restarts(job) > stops:
+            stops += 1
+            slurm.run("scontrol", "update", f"JobId={job}", "StartTime=now+2")
+        slurm.wait(job, *ENDED, "RUNNING", patience_s=LIMIT_S)
+    here.close()
+    text = said.read_text()
+    assert slurm.state(job) == "COMPLETED", text
+    assert stops and "suspended at checkpoint" in text, text
+    assert doubled(tmp_path) == list(range(0, 2 * count, 2))
 
 
 @pytest.mark.parametrize(("transport", "manager"), [("zmq", "none"), ("mpi", "pmi2")])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from select import select
 from threading import Event
 
 import pytest
 
+from actorstream.native.memory import create_eventfd
 from actorstream.native.progress import ProbeThread
 
 Probe = ctypes.CFUNCTYPE(
@@ -18,7 +21,9 @@ LONG_S = 3600.0
 class Asked:
     """Something to be called like MPI_Iprobe, which notes what it was given."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int, *, finds: int = 0) -> None:
+        """`finds`: the call from which on it says that a message has come; 0: none."""
+        self.finds = finds
         self.calls: list[tuple[int, int, int]] = []
         self.often = Event()
         self._wanted = wanted
@@ -29,6 +34,7 @@ class Asked:
         self.calls.append((source, tag, comm))
         if len(self.calls) >= self._wanted:
             self.often.set()
+        ctypes.c_int.from_address(flag).value = bool(self.finds and len(self.calls) >= self.finds)
         return 0
 
 
@@ -48,6 +54,30 @@ def test_it_does_not_look_before_the_thread_was_busy_for_long_and_ends_at_once()
     assert not asked.calls
     progress.looked()
     assert progress.close() == 0
+
+
+def test_a_message_that_comes_while_the_loop_thread_sleeps_is_told_once_by_the_eventfd() -> None:
+    asked, eventfd = Asked(3, finds=3), create_eventfd()
+    progress = ProbeThread(asked.address, 0, 0, 1, busy_s=LONG_S)
+    for calls in (3, 4):  # the second message is there already
+        progress.watch(eventfd, least_s=0.0001, most_s=0.001)
+        assert select([eventfd], [], [], 60)[0]
+        assert os.eventfd_read(eventfd) == 1
+        assert len(asked.calls) == calls
+    assert progress.close() == 4
+    progress.watch(eventfd)
+    assert not select([eventfd], [], [], 0)[0]
+    os.close(eventfd)
+
+
+def test_a_watch_that_begins_again_pauses_for_the_shortest_time() -> None:
+    asked, eventfd = Asked(2, finds=2), create_eventfd()
+    progress = ProbeThread(asked.address, 0, 0, 1, busy_s=LONG_S)
+    progress.watch(eventfd, least_s=LONG_S, most_s=LONG_S)
+    progress.watch(eventfd, least_s=0.0001, most_s=0.0001)  # the pause of an hour is cut short
+    assert asked.often.wait(60)
+    assert progress.close() == 2
+    os.close(eventfd)
 
 
 @pytest.mark.parametrize("times", [(0.0, 1.0), (1.0, 0.0)])

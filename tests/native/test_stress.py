@@ -13,7 +13,7 @@ MODES = {
     "line": ["told"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
-    "progress": ["busy"],
+    "progress": ["busy", "asleep"],
     "scalegate": [
         "plain",
         "ring",

@@ -7,13 +7,15 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import pyspark
 
 from actorstream.spark.java import find_java, make_home
+
+from .processes import children_of
 
 HOME = Path(pyspark.__file__).parent
 _STARTED = re.compile(r"spark://127\.0\.0\.1:\d+")
@@ -46,17 +48,20 @@ class Cluster:
         return self._processes[-1].pid
 
     def kill(self, pid: int) -> None:
-        """Kills a worker and its executors."""
+        """Kills a worker, its executors and their processes of Python, as if their host were gone."""
         os.kill(pid, signal.SIGSTOP)  # or it starts another executor
-        self.kill_executors(pid)
-        os.kill(pid, signal.SIGKILL)
+        waiting = [pid]
+        while waiting:
+            each = waiting.pop(0)
+            waiting += children_of(each)
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
 
     @staticmethod
     def kill_executors(pid: int) -> None:
         """Kills the executors of a worker, which starts another one then."""
-        for path in Path(f"/proc/{pid}/task").glob("*/children"):
-            for child in path.read_text().split():
-                os.kill(int(child), signal.SIGKILL)
+        for child in children_of(pid):
+            os.kill(child, signal.SIGKILL)
 
     def close(self) -> None:
         for process in reversed(self._processes):

@@ -21,6 +21,8 @@ SHORT = {
     "spark.sql.shuffle.partitions": "2",
 }
 """Settings for jobs of a few rows: compiling costs more than it brings."""
+NO_DERBY_LOG = "-Dderby.stream.error.field=java.lang.System.err"
+"""Derby, a database that tests read, would write a file into the working directory."""
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +30,7 @@ def spark() -> Iterator[Any]:
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = str(held.getsockname()[1])
     server = {
+        "spark.driver.extraJavaOptions": f"{SHORT['spark.driver.extraJavaOptions']} {NO_DERBY_LOG}",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": port,

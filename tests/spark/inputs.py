@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +18,9 @@ import pyarrow.parquet as pq
 from actorstream.spark import StreamRows, from_blocks
 
 from .written import Streams
+
+DATABASE = {"url": "jdbc:derby:memory:flights;create=true", "dbtable": "named"}
+"""In the JVM of the driver: Derby is a part of Spark."""
 
 
 def launched(folder: Path, reports: Path) -> dict[str, list[tuple[int, ...]]]:
@@ -41,6 +47,37 @@ def by_parts(spark: Any) -> Streams:
     rows = from_blocks(spark, make, 8, schema)
     file = f.floor(f.col("ts") / 5)
     return [StreamRows("mixed", rows, ("ts", "name"), ("ts", "block", "row"), file, "ts")]
+
+
+def written_as(spark: Any, what: str, path: Path) -> tuple[dict[str, Any], list[tuple[int, str]]]:
+    """The keys of a source for rows that Spark has written as files of a format, into a database, or as a table of the
+    session; and the rows by time."""
+    rows = spark.range(500).selectExpr("(id * 7) % 500 as ts", "concat('row ', id) as name").coalesce(1)
+    keys: dict[str, Any] = dict.fromkeys(("format", "options", "path", "preprocess"))
+    if what == "jdbc":
+        keys |= {"format": what, "options": DATABASE}
+        rows.write.format(what).options(**DATABASE).save()
+    elif what in ("table", "sql"):
+        keys[what] = "named" if what == "table" else "select * from named"
+        rows.createOrReplaceTempView("named")
+    else:
+        keys |= {"format": what, "path": path}
+        rows.write.format(what).save(str(path))
+    keys |= {"schema": {"ts": "int", "name": "str"}, "event_time": "ts"}
+    return keys, sorted((number * 7 % 500, f"row {number}") for number in range(500))
+
+
+@contextmanager
+def module_of_the_driver(name: str) -> Iterator[ModuleType]:
+    """A module with a function that processes of tasks cannot import."""
+    module = ModuleType(name)
+    exec("def run(rows): return rows", vars(module))
+    module.run.__module__ = name
+    sys.modules[name] = module
+    try:
+        yield module
+    finally:
+        del sys.modules[name]
 
 
 def write_in_order(folder: Path) -> list[tuple[datetime, int, float | None]]:

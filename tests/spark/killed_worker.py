@@ -4,10 +4,12 @@
 
 DATA: what `actorstream data linear_road --out DATA` has written. Launches the app by hand on two workers, and again with
 `--on local-cluster[2,1,1024]` and checkpoints, where one of the two workers is killed once half of the reports were read.
-Ends with status 1 unless the files of both runs have the same rows. The log of such a run is in tests/campaigns."""
+Ends with status 1 unless the files of both runs have the same rows, and the notifications are those that the app's reference
+computes of the same reports, one after the other. The log of such a run is in tests/campaigns."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -19,6 +21,7 @@ import time
 from pathlib import Path
 
 from actorstream.checkpoint.store import CheckpointStore
+from apps.linear_road import reference
 from tests.spark.processes import processes_with
 
 MASTER = "local-cluster[2,1,1024]"
@@ -55,11 +58,26 @@ def rows_of(path: Path) -> list[str]:
     return sorted(path.read_text().splitlines())
 
 
+def wrong_notifications(data: Path, out: Path) -> list[str]:
+    """The outputs whose rows are not those of the reference."""
+    files = sorted((data / "reports").iterdir())
+    expected = reference.LinearRoad().run(row for each in files for row in reference.read(each)).results
+    wrong = []
+    for name in OUTPUTS:
+        with (out / f"{name}.csv").open() as file:
+            found = sorted(tuple(map(int, row)) for row in list(csv.reader(file))[1:])
+        if found != sorted(expected[name]):
+            wrong.append(name)
+    return wrong
+
+
 def main(data: Path, folder: Path) -> int:
     rows = json.loads((data / "manifest.json").read_text())["streams"]["reports"]["rows"]
     began = time.monotonic()
     subprocess.run([*command(data, folder / "by-hand"), "--quiet"], check=True)
     print(f"{rows:,} reports, by hand and undisturbed: {time.monotonic() - began:.1f} s", flush=True)
+    wrong = wrong_notifications(data, folder / "by-hand")
+    print(f"notifications that are not the reference's: {', '.join(wrong) or 'none'}", flush=True)
     (folder / "deploy.toml").write_text(f'[checkpoint]\npath = "{folder}/state"\nevery = "200ms"\n')
     options = ["--on", MASTER, "--deploy", str(folder / "deploy.toml")]
     words = command(data, folder / "on-spark", *options)
@@ -75,7 +93,7 @@ def main(data: Path, folder: Path) -> int:
     for name in OUTPUTS:
         found = len(rows_of(folder / f"on-spark/{name}.csv")) - 1
         print(f"{name}: {found:,} rows, {'DIFFERENT' if name in differ else 'the same'}")
-    return int(bool(differ) or process.returncode != 0)
+    return int(bool(differ) or bool(wrong) or process.returncode != 0)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,14 @@ def end_runs(folder: Path) -> None:
             os.kill(process, signal.SIGTERM)
 
 
+def children_of(process: int) -> list[int]:
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            found += [int(child) for child in path.read_text().split()]
+    return found
+
+
 def parent_of(process: int) -> int:
     try:
         return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

@@ -72,6 +72,8 @@ def sets(**values: object) -> list[str]:
 
 FIRST = 2000
 """Rows that each replica of a gated source gives before the gate is there."""
+FIRST_FLIGHTS, WEATHER = 600, 498
+"""Rows that the source of the flights gives before its gate is there, and all of the weather."""
 SPARK_REPORTS = """[actors.reports]
 type = "tests.spark.gated:GatedSource"
 gate = "{gate}"
@@ -132,17 +134,23 @@ def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: 
 
 
 def check_source_whose_cluster_loses_a_worker(cluster: Cluster, worker: int, tmp_path: Path) -> None:
-    """One slot is left for two tasks then, so that each has to leave it to the other."""
+    """Each worker has one slot, so one is left for two tasks, and each has to leave it to the other."""
     paths = {name: tmp_path / f"{name}.csv" for name in ("delays", "joined")}
-    settings = sets(actors__flights__master=cluster.master, actors__flights__rate=600)
+    spark = json.dumps({**SETTINGS, "spark.task.cpus": "2"}).replace('": ', '"=')
+    gate = tmp_path / "worker-lost"
+    settings = sets(actors__flights__type="tests.spark.gated:GatedSource", actors__flights__gate=gate)
+    settings += sets(actors__flights__first=FIRST_FLIGHTS, actors__flights__range_rows=10_000)
     settings += sets(
-        actors__flights__spark=json.dumps(SETTINGS).replace('": ', '"='), actors__flights__range_rows=4000
-    )
+        actors__flights__batch_rows=200
+    )  # 15 for each task, which is at most 4 ahead of the other one
+    settings += sets(actors__flights__master=cluster.master, actors__flights__spark=spark)
     settings += [each for name, path in paths.items() for each in sets(**{f"actors__{name}__path": path})]
     with launched(str(FLIGHTS), "--workers", "2", *settings) as process:
-        said = said_until(process, r"  (499|[5-9]\d\d|\d,\d{3}) events")
+        said = said_until(process, f"  {FIRST_FLIGHTS + WEATHER:,} events")
         cluster.kill(worker)
+        gate.touch()
         said += said_until(process, "never said")
+    assert "task has left its slot to another one" in said
     assert process.returncode == 0, said
     rows = flights()
     with paths["joined"].open() as file:

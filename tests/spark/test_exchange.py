@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import signal
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from actorstream.cli.main import main
 from actorstream.dataframes import register
@@ -27,7 +29,7 @@ from actorstream.launch.run import run_job
 from actorstream.plan.compile import read_job
 
 from .conftest import SHORT
-from .flights import FLIGHTS, KEYS, of_spark
+from .flights import FLIGHTS, KEYS, of_spark, plain
 from .processes import end_runs, parent_of, processes_with
 
 COLUMNS = ("ts", "origin", "carrier", "flight", "delay")
@@ -69,6 +71,7 @@ partition_by = ["origin", "carrier"]
 type = "spark-sink"
 inputs = ["windows"]
 path = "windows"
+format = "delta"
 """
 
 
@@ -116,11 +119,14 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
     assert 0 < report["events_out"]["flights"] < len(rows)
     found = [tuple(row) for row in spark.read.parquet(str(tmp_path / "table")).select(*COLUMNS).collect()]
     assert Counter(found) == Counter(rows)
-    windows = [
-        tuple(row) for row in spark.read.parquet(str(tmp_path / "windows")).drop("window_end").collect()
-    ]
+    table = DeltaTable(tmp_path / "windows").to_pyarrow_table().drop_columns(["window_end"])
+    windows = plain(tuple(row.values()) for row in table.to_pylist())
     expected = "select window.start, origin, count(*), max(delay) from flights group by window(ts, '6 hours'), origin"
     assert sorted(windows) == sorted(of_spark(spark, expected))
+
+
+def test_ctrl_c_does_what_it_did_before_spark_was_started(spark: Any) -> None:
+    assert "pyspark" not in str(getattr(signal.getsignal(signal.SIGINT), "__module__", ""))
 
 
 # -- the format actorstream -------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -50,7 +49,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-from .inputs import by_parts, launched, write_in_order
+from .inputs import by_parts, launched, module_of_the_driver, write_in_order, written_as
 from .written import lines, rows_of, table, texts, write
 
 
@@ -285,6 +284,14 @@ async def test_a_source_gives_every_row_once_by_time_and_goes_on_after_a_checkpo
     assert resumed.position() == {"0": len(expected)}
 
 
+@pytest.mark.parametrize("what", ["orc", "json", "jdbc", "table", "sql"])
+async def test_whatever_spark_reads_comes_by_time(
+    spark: Any, flights: Callable[..., SparkSource], tmp_path: Path, what: str
+) -> None:
+    keys, expected = written_as(spark, what, tmp_path / "rows")
+    assert await read(flights(**keys), 200, 500) == expected
+
+
 async def test_a_server_of_sessions_gives_the_same_rows(spark: Any) -> None:
     expected = of_spark(spark, "select * from flights")
     master = f"sc://127.0.0.1:{spark.conf.get('spark.connect.grpc.binding.port')}"
@@ -346,15 +353,11 @@ def test_a_lane_whose_actor_is_on_a_host_prefers_executors_there(spark: Any) -> 
 
 
 def test_an_executor_without_the_package_is_named_with_what_to_do(spark: Any) -> None:
-    missing = ModuleType("actorstream_of_the_driver")
-    exec("def run(rows): return rows", vars(missing))
-    missing.run.__module__ = missing.__name__
-    sys.modules[missing.__name__] = missing
-    try:
-        with pytest.raises(Exception, match="No module named 'actorstream") as error:
-            spark.sparkContext.parallelize([1]).mapPartitions(missing.run).collect()
-    finally:
-        del sys.modules[missing.__name__]
+    with (
+        pytest.raises(Exception, match="No module named 'actorstream") as error,
+        module_of_the_driver("actorstream_of_the_driver") as missing,
+    ):
+        spark.sparkContext.parallelize([1]).mapPartitions(missing.run).collect()
     told = str(spark_error("pushing rows", error.value, missing_package(error.value)))
     assert re.search(
         r"the executors' Python \(.*python.*\) lacks this package: install actorstream there", told
@@ -370,11 +373,11 @@ UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-0
     [
         ({"preprocess": "select * frm input"}, "Syntax error at or near 'input'"),
         ({"tasks": 3}, "tasks: is 3, and local[*] has 2 slots; allowed: 1 to 2"),
-        ({"preprocess": "select *, 1 as delay from input"}, "the table has no columns 'ts'"),
-        ({"preprocess": UNTIMED}, "rows have no event time; leave them out by preprocess"),
+        ({"preprocess": "select *, 1 as delay from input"}, "the table has no column 'ts'; allowed: "),
+        ({"preprocess": UNTIMED}, '"select * from (…) where ts is not null"'),
         (
             {"preprocess": KEYS["preprocess"].replace("carrier, ", "carrier, origin, ")},
-            "the table has 2 columns 'origin'",
+            "the table has 2 columns 'origin'; allowed: one; choose it by `preprocess`",
         ),
         ({"path": Path("/nowhere")}, "Path does not exist: file:/nowhere"),
     ],

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError, Problem
@@ -20,14 +18,13 @@ from actorstream.spark.failure import spark_error
 from actorstream.spark.hub import DriverHub
 from actorstream.spark.session import QUICK_START, spark_session
 from actorstream.spark.session_driver import SessionDriver
+from actorstream.spark.slots import NONE_HINT, SLOTS_S, slots_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from actorstream.launch.signals import Signals
 
-SLOTS_S = 60.0
-"""How long executors may take to register."""
 AGAIN_S = 0.1
 SETTINGS = {
     **dict.fromkeys(
@@ -126,15 +123,20 @@ class ClusterRun:
 
     def _check_slots(self, spark: SparkSession) -> None:
         """Waits for the executors."""
-        found, end = 0, monotonic() + SLOTS_S
-        while (found := _slots(spark)) < self.slots:
-            if monotonic() > end:
-                reading = f" with {self.tasks} tasks of sources" if self.tasks else ""
-                what = f"is {self.workers}, which{reading} needs {self.slots} slots, and {self.master} has {found}"
-                hint = "executors × cores of each; the master's page says who uses the others"
-                most = max(found - self.tasks, 0)
-                raise ConfigurationError(Problem("--workers", what, f"at most {most}", hint))
-            sleep(AGAIN_S)
+        found = slots_for(spark, self.slots, SLOTS_S)
+        if found < self.slots:
+            reading = f" with {self.tasks} tasks of sources" if self.tasks else ""
+            what = (
+                f"is {self.workers}, which{reading} needs {self.slots} slots, and {self.master} has {found}"
+            )
+            most = found - self.tasks
+            hint = (
+                "executors × cores of each; the master's page says who uses the others"
+                if found
+                else NONE_HINT
+            )
+            allowed = f"at most {most}" if most > 0 else f"executors with {self.slots} slots"
+            raise ConfigurationError(Problem("--workers", what, allowed, hint))
 
     def _command(
         self, spark: SparkSession, monitor: RankMonitor, hub: DriverHub | None, folder: Path
@@ -189,12 +191,3 @@ class ClusterRun:
     @staticmethod
     def _tell(line: str) -> None:
         print(f"actorstream: {line}", file=sys.stderr, flush=True)
-
-
-def _slots(spark: SparkSession) -> int:
-    """Tasks that the executors can run at the same time."""
-    context: Any = spark.sparkContext._jsc.sc()  # type: ignore[attr-defined]
-    found = 0
-    with suppress(Exception):
-        found = int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
-    return found

@@ -60,7 +60,7 @@ class HomeRank:
         self._asked = 0
         self._killed: float | None = None
         self._signals = 0
-        self._over = asyncio.Event()
+        self._look_again = asyncio.Event()
 
     async def run(self, signals: Signals) -> None:
         """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ..."""
@@ -73,10 +73,10 @@ class HomeRank:
             self.own.start()
             while self.host.finished is None:
                 self._tick()
-                try:
-                    await asyncio.wait_for(self._over.wait(), TICK_S)
-                except TimeoutError:
-                    pass
+                tick = loop.call_later(TICK_S, self._look_again.set)  # `wait_for` would make a task each time
+                await self._look_again.wait()
+                self._look_again.clear()
+                tick.cancel()
             self.sampler.sample()
         finally:
             signals.settle()
@@ -155,7 +155,7 @@ class HomeRank:
 
     def _look(self) -> None:
         if self.host.finished is not None:
-            self._over.set()
+            self._look_again.set()
 
     def _tick(self) -> None:
         self.sampler.sample()

@@ -6,9 +6,10 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from actorstream.topology.hosts import HostSpec
 
 OURS = "actorstream"
+LONGEST_SHOWN = 60
+"""Characters of a value that an error shows."""
 
 
 class Identity(msgspec.Struct, kw_only=True):
@@ -29,7 +32,7 @@ class Identity(msgspec.Struct, kw_only=True):
     Attributes:
         host, pid: where it runs. place: of the ranks with the same one, the lowest holds the locks of outputs.
         error: why it cannot run, in words; "" if it can. status: the exit status for that.
-        graph, plan: fingerprints. deploy: the deployment, as JSON. code: module -> digest of its file, of the classes of actors.
+        graph, plan: fingerprints. keys: as of `keys_of`. code: as of `code_of`. deploy: the deployment, as JSON.
         resume: number of the checkpoint that it goes on from; 0: none.
         whole_plan: the execution plan, as JSON; of the home rank only.
         machine: the model of its host, as JSON, where a plan is to be made for it; of the lowest rank of each place.
@@ -46,6 +49,7 @@ class Identity(msgspec.Struct, kw_only=True):
     status: int = 0
     graph: int = 0
     plan: int = 0
+    keys: dict[str, str] = {}
     deploy: str = ""
     code: dict[str, str] = {}
     resume: int = 0
@@ -90,6 +94,27 @@ def code_of(job: Job) -> dict[str, str]:
             if file and name.split(".")[0] not in (OURS, "builtins", "abc", "typing"):
                 found[name] = blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()
     return dict(sorted(found.items()))
+
+
+def keys_of(job: Job) -> dict[str, str]:
+    """`actor.key` -> its value as text, or a digest of a long one. Paths are left out, since each is read where the replica runs,
+    and so are objects, whose text may say where they lie in memory."""
+    found = {}
+    for actor in job.graph.actors.values():
+        for key, value in actor.keys.items():
+            if _is_plain(value):
+                text = repr(value)
+                digest = blake2b(text.encode(), digest_size=8).hexdigest()
+                found[f"{actor.name}.{key}"] = text if len(text) <= LONGEST_SHOWN else digest
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_plain(each) for item in value.items() for each in item)
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float | timedelta | datetime)
 
 
 def differ_in_errors(ranks: Sequence[Identity]) -> bool:
@@ -138,6 +163,13 @@ def _difference(own: Identity, other: Identity) -> tuple[str, str]:
             f"the graph is {_both(own, other, f'{own.graph:016x}', f'{other.graph:016x}')}",
             "give all ranks the same topology file, --set and input files",
         )
+    for name in sorted({*own.keys, *other.keys}):
+        theirs, ours = other.keys.get(name, "not set"), own.keys.get(name, "not set")
+        if theirs != ours:
+            return (
+                f"actors.{name} is {_both(own, other, ours, theirs)}",
+                "give all ranks the same topology file and --set",
+            )
     if other.resume != own.resume:
         return (
             f"the checkpoint that it goes on from is {_both(own, other, own.resume or 'none', other.resume or 'none')}",

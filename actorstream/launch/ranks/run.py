@@ -24,7 +24,14 @@ from actorstream.errors import ActorstreamError, ConfigurationError, RunError
 from actorstream.launch.bind import placement_rows
 from actorstream.launch.locks import locked
 from actorstream.launch.ranks.home_rank import HomeRank
-from actorstream.launch.ranks.identity import Identity, check_alike, code_of, differ_in_errors, host_names
+from actorstream.launch.ranks.identity import (
+    Identity,
+    check_alike,
+    code_of,
+    differ_in_errors,
+    host_names,
+    keys_of,
+)
 from actorstream.launch.ranks.other_rank import OtherRank
 from actorstream.launch.ranks.own_worker import OwnWorker
 from actorstream.launch.ranks.ways import Ways
@@ -118,6 +125,7 @@ class Rank:
                 jobs.append(compile_job(self.findings, plans[0] if plans else None))
             job = jobs[0]
             own.graph, own.plan, own.code = job.graph.fingerprint, job.fingerprint, code_of(job)
+            own.keys = keys_of(job)
             own.deploy = msgspec.json.encode(job.deploy, order="deterministic").decode()
             own.resume = job.restored.number if job.restored is not None else 0
             own.whole_plan = job.plan.to_json() if self.is_home else b""

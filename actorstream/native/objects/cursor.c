@@ -24,7 +24,7 @@ typedef struct {
     Py_ssize_t fields;
     field_values *values;
     PyObject **arguments; /* of a call: one free place, and one for each field */
-    char making;
+    char making, is_over;
 } cursor;
 
 static void values_clear(field_values *values) {
@@ -250,8 +250,10 @@ static inline PyObject *value_of(field_values *values, int64_t row) {
 
 static PyObject *cursor_next(PyObject *self) {
     cursor *own = (cursor *)self;
-    if (own->next >= own->end)
+    if (own->next >= own->end) {
+        own->is_over = 1;
         return NULL;
+    }
     if (own->making) {
         PyErr_SetString(PyExc_RuntimeError, "Cursor: asked for an event by what makes its events");
         return NULL;
@@ -288,9 +290,15 @@ static PyObject *cursor_taken(PyObject *self, PyObject *nothing) {
     return PyLong_FromSsize_t(((cursor *)self)->next - ((cursor *)self)->began);
 }
 
+static PyObject *cursor_is_over(PyObject *self, PyObject *nothing) {
+    (void)nothing;
+    return PyBool_FromLong(((cursor *)self)->is_over);
+}
+
 static PyMethodDef methods[] = {
     {"__length_hint__", cursor_hint, METH_NOARGS, "How many events are left."},
     {"taken", cursor_taken, METH_NOARGS, "taken($self)\n--\n\nHow many events were taken."},
+    {"is_over", cursor_is_over, METH_NOARGS, "is_over($self)\n--\n\nWhether it was asked for more than there is."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* See progress.h. The thread owns `calls`; `mutex` guards `is_over`. */
+/* See progress.h. The thread owns `calls`; `mutex` guards what stands behind it. */
 #define _GNU_SOURCE
 #include "progress.h"
 
@@ -8,9 +8,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STATUS_BYTES = 128 }; /* more than an MPI_Status of any implementation */
+enum { SHARE = 8, SLACK_NS = 5000, LOOKS = 3 };
+enum { SHORT_PAUSES = 16 }; /* a pause of so many of the least ones is not cut short by a further watch */
 
 typedef int probe_function(int source, int tag, uintptr_t comm, int *flag, void *status);
 
@@ -21,43 +25,91 @@ struct as_progress {
     int source, tag;
     _Atomic uint64_t
         looks; /* as_progress_looked adds (relaxed), the thread loads (relaxed): nothing else is read by it */
-    int is_over;
-    pthread_mutex_t mutex;
-    pthread_cond_t over;
     pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int is_over, is_watching, has_changed;
+    int eventfd;
+    uint64_t least_ns, most_ns, since_ns, pause_ns;
 };
 
-/* Waits for so long, or until it is over. Returns whether it is. */
-static int rest(as_progress *progress, uint64_t ns) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const uint64_t nanoseconds = (uint64_t)until.tv_nsec + ns;
-    until.tv_sec += (time_t)(nanoseconds / 1000000000u);
-    until.tv_nsec = (long)(nanoseconds % 1000000000u);
-    pthread_mutex_lock(&progress->mutex);
-    while (!progress->is_over && pthread_cond_timedwait(&progress->over, &progress->mutex, &until) == 0) {
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* With the mutex: waits for the pause, or until it is over or changed. Returns whether the pause has passed. */
+static int rest(as_progress *progress) {
+    const uint64_t at = now_ns() + progress->pause_ns;
+    const struct timespec until = {.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)};
+    while (!progress->is_over && !progress->has_changed) {
+        if (pthread_cond_timedwait(&progress->changed, &progress->mutex, &until) != 0)
+            break;
     }
-    const int is_over = progress->is_over;
+    const int has_changed = progress->has_changed;
+    progress->has_changed = 0;
+    return !has_changed;
+}
+
+/* Calls the function up to `LOOKS` times: MPI looks among what it has taken in, and takes in more only then. Returns whether a
+   message has come. */
+static int has_come(as_progress *progress) {
+    _Alignas(16) char status[STATUS_BYTES];
+    int flag = 0;
+    for (int i = 0; i < LOOKS && !flag; i++) {
+        progress->probe(progress->source, progress->tag, progress->comm, &flag, status);
+        progress->calls++;
+    }
+    return flag;
+}
+
+static uint64_t clamped(uint64_t value, uint64_t least, uint64_t most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+/* With the mutex, which it gives back meanwhile: looks in place of the thread that sleeps. */
+static void watch(as_progress *progress) {
     pthread_mutex_unlock(&progress->mutex);
-    return is_over;
+    const int come = has_come(progress);
+    pthread_mutex_lock(&progress->mutex);
+    if (come) {
+        const uint64_t one = 1;
+        while (write(progress->eventfd, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+        progress->is_watching = 0;
+        progress->pause_ns = progress->busy_ns;
+    } else {
+        const uint64_t share = (now_ns() - progress->since_ns) / SHARE;
+        progress->pause_ns = clamped(share, progress->least_ns, progress->most_ns);
+    }
 }
 
 static void *look(void *argument) {
     as_progress *progress = argument;
-    uint64_t seen = 0, pause = progress->busy_ns;
-    _Alignas(16) char status[STATUS_BYTES];
-    while (!rest(progress, pause)) {
+    uint64_t seen = 0;
+    prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0); /* else the kernel adds 50 us to each pause */
+    pthread_mutex_lock(&progress->mutex);
+    while (!progress->is_over) {
+        const int has_passed = rest(progress);
+        if (progress->is_over)
+            break;
         const uint64_t looks = atomic_load_explicit(&progress->looks, memory_order_relaxed);
-        if (looks != seen) {
-            seen = looks;
-            pause = progress->busy_ns;
-            continue;
+        if (!has_passed) {
+            progress->pause_ns = progress->least_ns;
+        } else if (progress->is_watching) {
+            watch(progress);
+        } else if (looks != seen) {
+            progress->pause_ns = progress->busy_ns;
+        } else {
+            pthread_mutex_unlock(&progress->mutex);
+            has_come(progress);
+            pthread_mutex_lock(&progress->mutex);
+            progress->pause_ns = progress->every_ns;
         }
-        int flag = 0;
-        progress->probe(progress->source, progress->tag, progress->comm, &flag, status);
-        progress->calls++;
-        pause = progress->every_ns;
+        seen = looks;
     }
+    pthread_mutex_unlock(&progress->mutex);
     return NULL;
 }
 
@@ -82,16 +134,17 @@ as_progress *as_progress_open(uint64_t probe, int source, int tag, uint64_t comm
     progress->comm = (uintptr_t)comm;
     progress->busy_ns = busy_ns;
     progress->every_ns = every_ns;
+    progress->pause_ns = busy_ns;
     pthread_condattr_t by_clock;
     pthread_condattr_init(&by_clock);
     pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&progress->over, &by_clock);
+    pthread_cond_init(&progress->changed, &by_clock);
     pthread_condattr_destroy(&by_clock);
     pthread_mutex_init(&progress->mutex, NULL);
     const int code = started(progress);
     if (code == 0)
         return progress;
-    pthread_cond_destroy(&progress->over);
+    pthread_cond_destroy(&progress->changed);
     pthread_mutex_destroy(&progress->mutex);
     free(progress);
     errno = code;
@@ -102,14 +155,26 @@ void as_progress_looked(as_progress *progress) {
     atomic_fetch_add_explicit(&progress->looks, 1, memory_order_relaxed);
 }
 
+void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns) {
+    pthread_mutex_lock(&progress->mutex);
+    progress->eventfd = eventfd;
+    progress->least_ns = least_ns;
+    progress->most_ns = most_ns;
+    progress->since_ns = now_ns();
+    progress->is_watching = progress->has_changed = 1;
+    if (progress->pause_ns > SHORT_PAUSES * least_ns)
+        pthread_cond_signal(&progress->changed);
+    pthread_mutex_unlock(&progress->mutex);
+}
+
 uint64_t as_progress_close(as_progress *progress) {
     pthread_mutex_lock(&progress->mutex);
     progress->is_over = 1;
-    pthread_cond_signal(&progress->over);
+    pthread_cond_signal(&progress->changed);
     pthread_mutex_unlock(&progress->mutex);
     pthread_join(progress->thread, NULL);
     const uint64_t calls = progress->calls;
-    pthread_cond_destroy(&progress->over);
+    pthread_cond_destroy(&progress->changed);
     pthread_mutex_destroy(&progress->mutex);
     free(progress);
     return calls;

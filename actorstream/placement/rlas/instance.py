@@ -144,7 +144,7 @@ def instance_of(
         execute.append([share * work * 1e-9 * clock for clock in clocks])
         memory.append(share * traffic)
         divisor.append(1.0 if single[group.operator] else float(group.size))
-    found = Instance(costs, machine, replicas, groups, execute, memory, divisor, ingress=ingress)
+    found = Instance(costs, machine, list(replicas), groups, execute, memory, divisor, ingress=ingress)
     found.latency = [
         [(0.0 if i == j else each * 1e-9) for j, each in enumerate(row)]
         for i, row in enumerate(machine.latency_ns)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.operator_errors import operator_error
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
+from actorstream.events.feed import is_over, taken
 from actorstream.plan.hook_shapes import flatten, shape_of
+from actorstream.runtime.hooks import stopped
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
@@ -133,9 +135,10 @@ class ProgramCalls:
                 out.extend(chain.from_iterable(filter(None, answers)))
             else:
                 self._loop(state, rest, tag, out.append if self._shape else partial(self._take_any, out))
+            if not is_over(rest):
+                raise stopped()
         except Exception as error:
-            at = len(events) - rest.__length_hint__() - 1
-            raise self._error(error, events[max(at, 0)]) from error
+            raise self._error(error, events[max(taken(rest, len(events)) - 1, 0)]) from error
 
     def _take_any(self, out: list[Any], answer: Any) -> None:
         if isinstance(answer, Batch):

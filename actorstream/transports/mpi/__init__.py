@@ -1,8 +1,2 @@
-"""Transport `mpi`: workers are the ranks of an MPI job, on one host or many, started by mpiexec or srun."""
-
-from __future__ import annotations
-
-from actorstream.transports.mpi.fabric import MpiFabric
-from actorstream.transports.mpi.transport import MpiTransport
-
-__all__ = ["MpiFabric", "MpiTransport"]
+"""Transport `mpi`: workers are the ranks of an MPI job, on one host or many, started by mpiexec or srun. This file imports
+nothing, so that `world` can be imported where mpi4py is not installed."""

@@ -8,7 +8,7 @@ by tags, so there may be any number. Bytes only.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -38,11 +38,13 @@ class MpiPort:
         """Packets that have come whole."""
         self._incoming: dict[int, deque[tuple[memoryview, list[Any], deque[Any]]]] = {}
         """By peer: packets behind a payload that is still under way, with the requests of what follows them."""
-        self._progress = progress_of(mpi, self._packets)
-        self.active_ns = monotonic_ns()
-        """When something was last sent or received."""
-        self.descriptor = None
-        """MPI has none."""
+        self.progress = progress_of(mpi, self._packets)
+        self.received_ns = monotonic_ns()
+        """When something was last received."""
+        self.on_traffic: Callable[[], None] | None = None
+        """Called when something is sent or received, or is under way."""
+        self.descriptor, self.is_drained = None, False
+        """MPI has no descriptor."""
 
     def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None:
         """Starts to send. The bytes must stay as they are until MPI has taken them, so they are kept here."""
@@ -51,10 +53,11 @@ class MpiPort:
         sends.append((self._world.Isend([packet, byte], peer, self._packets), packet))
         for body in bodies:
             sends.append((self._world.Isend([body, byte], peer, self._bodies), body))
-        self.active_ns = monotonic_ns()
+        if self.on_traffic is not None:
+            self.on_traffic()
 
-    def receive(self) -> tuple[Any, Sequence[Any]] | None:
-        """A packet that has come whole, and what follows it; None: none has."""
+    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:
+        """A packet that has come whole, and what follows it; None: none has. It makes no difference that one is expected."""
         come = self._come
         if not come:
             self._take_packets()
@@ -62,19 +65,19 @@ class MpiPort:
                 self._take_bodies(peer)
             if not come:
                 self._forget_sent()
-                if self._progress is not None:
-                    self._progress.looked()
+                if self.progress is not None:
+                    self.progress.looked()
+                if self._incoming and self.on_traffic is not None:
+                    self.on_traffic()  # a thread that looks for packets does not see that a payload has come whole
                 return None
-            self.active_ns = monotonic_ns()
+            self.received_ns = monotonic_ns()
+            if self.on_traffic is not None:
+                self.on_traffic()
         return come.popleft()
 
-    def is_quiet(self, ns: int) -> bool:
-        """Whether nothing was sent or received for so long, and nothing has come. MPI drives what it sends meanwhile."""
-        if self._come or self._incoming or monotonic_ns() - self.active_ns < ns:
-            return False
-        if self._progress is not None:
-            self._progress.looked()
-        return not self._world.Iprobe(self._mpi.ANY_SOURCE, self._packets)
+    def is_done(self) -> bool:
+        """Whether nothing that was begun is still under way, so that only a packet is to be looked for."""
+        return not self._come and not self._incoming and not any(self._sends.values())
 
     def _take_bodies(self, peer: int) -> None:
         """Takes the packets of a peer behind which everything has come, in order."""
@@ -101,6 +104,7 @@ class MpiPort:
             message.Recv([packet, byte])
             bodies = [take(nbytes) for nbytes in following(packet)]
             if bodies or source in incoming:
+                self.received_ns = monotonic_ns()
                 requests = deque(world.Irecv([body, byte], source, self._bodies) for body in bodies)
                 incoming.setdefault(source, deque()).append((packet, bodies, requests))
             else:
@@ -119,8 +123,8 @@ class MpiPort:
 
     def close(self) -> None:
         """Gives up sends that a lost peer will never take, and receives that nobody will complete."""
-        if self._progress is not None:
-            self._progress.close()
+        if self.progress is not None:
+            self.progress.close()
         for waiting in self._incoming.values():
             for _, _, requests in waiting:
                 for request in requests:

@@ -1,7 +1,7 @@
 """One rank of a run over MPI: the exchange over MPI messages, and when the rank looks for them.
 
-MPI has no descriptor to sleep on. All calls are made by the loop thread: whenever the worker looks at its doorbell, and
-by a timer while it is parked: without a pause after traffic, and at last every 4 ms when nothing comes.
+MPI has no descriptor to sleep on. The loop thread takes in what has come whenever the worker looks at its doorbell, and when
+`Lookout` says so.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from time import monotonic, monotonic_ns
+from time import monotonic
 from typing import Any, ClassVar
 
 import mpi4py  # noqa: F401  # so that a missing extra is told; importing mpi4py.MPI would start MPI
 
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.timer import TimerFd
 from actorstream.transports.base import Channel, Fabric, ReceiveChannel, SendChannel, Transport
 from actorstream.transports.mpi.assembly import MpiAssembly
 from actorstream.transports.mpi.fabric import MpiFabric
+from actorstream.transports.mpi.lookout import Lookout
 from actorstream.transports.mpi.port import MpiPort
 from actorstream.transports.mpi.world import check_rank, check_size, load, ranks_here, started_ranks
 from actorstream.transports.network.exchange import Exchange
@@ -29,12 +29,8 @@ from actorstream.transports.sizing import refuse_options
 OPTIONS = ("start_s", "same_host", "clock")
 LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
-TRAFFIC_NS = 100_000
-"""For so long after a message a parked rank looks for the next one without a pause."""
 CLOCKS_S, FIRST_CLOCK_S = 5.0, 2.0
 """Between two looks at how far the home rank's clock is ahead; how long a rank waits for the first one."""
-SHARE, LEAST_NS, MOST_NS = 8, 20_000, 4_000_000
-"""Then it pauses for an eighth of the time that nothing has come, within these bounds."""
 
 
 class MpiTransport(Transport):
@@ -75,13 +71,10 @@ class MpiTransport(Transport):
             fabric, worker, self._port, trusted=True, bell=bell, clock=fabric.clock or (lambda: None)
         )
         self._telling: asyncio.TimerHandle | None = None
-        self._timer = TimerFd()
-        self._repeats = False
-        """Whether the timer fires by itself again and again, which takes a third less than to set it each time."""
-        self._soon: asyncio.Handle | None = None
-        self._started = self._is_broken = False
         # a rank that has no core of its own would only take the time of the others
-        self._eager = ranks_here(mpi) <= len(os.sched_getaffinity(0))
+        eager = ranks_here(mpi) <= len(os.sched_getaffinity(0))
+        self._lookout = Lookout(self._port, self._exchange.poll, eager=eager)
+        self._started = self._is_broken = False
 
     async def start(self) -> None:
         for peer in self._exchange.links:
@@ -89,8 +82,8 @@ class MpiTransport(Transport):
         self._started = True
         if self._near is not None:
             await self._near.start()
-        asyncio.get_running_loop().add_reader(self._timer.fd, self._fired)
-        self._tick()
+        if self._exchange.links:
+            self._lookout.start()
         await self._know_clock()
         self._tell_clock()
         await self._exchange.gather(self._fabric.start_s, [f"rank {peer}" for peer in self._exchange.links])
@@ -134,15 +127,11 @@ class MpiTransport(Transport):
                 await self._exchange.leave(limit_s)
                 await self._sent(end)
         finally:
-            if self._started:
-                asyncio.get_running_loop().remove_reader(self._timer.fd)
-            if self._soon is not None:
-                self._soon.cancel()
             if self._telling is not None:
                 self._telling.cancel()
-            self._timer.close()
             self._exchange.close()
             self._port.close()
+            self._lookout.close()  # the port's thread writes to its descriptor no more
             self._arena.close()
             if self._near is not None:
                 await self._near.close()
@@ -170,25 +159,3 @@ class MpiTransport(Transport):
         if self._clock is not None and not self._exchange.closed:
             self._exchange.tell_clock()
             self._telling = asyncio.get_running_loop().call_later(CLOCKS_S, self._tell_clock)
-
-    def _tick(self) -> None:
-        """Looks for messages, and again soon: the longer nothing has come, the later."""
-        self._soon = None
-        if self._exchange.closed or not self._exchange.links:
-            return
-        self._exchange.poll()
-        now = monotonic_ns()
-        quiet = now - self._port.active_ns
-        if self._eager and quiet < TRAFFIC_NS:
-            self._soon = asyncio.get_running_loop().call_soon(self._tick)
-        elif quiet < SHARE * MOST_NS:
-            self._repeats = False
-            self._timer.arm(now + max(quiet // SHARE, LEAST_NS))
-        elif not self._repeats:
-            self._repeats = True
-            self._timer.repeat(now + MOST_NS, MOST_NS)
-
-    def _fired(self) -> None:
-        self._timer.clear()
-        if self._soon is None and not (self._repeats and self._port.is_quiet(SHARE * MOST_NS)):
-            self._tick()

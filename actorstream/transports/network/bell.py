@@ -7,10 +7,10 @@ network has a descriptor, `wait` and `spin` sleep on it: a loop in Python would 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import sched_yield
 from select import select
 from time import monotonic_ns
+from typing import Protocol
 
 from actorstream.native.doorbell import Doorbell
 
@@ -18,45 +18,52 @@ MOST_SELECTED = 1024
 """select takes descriptors below it; it takes microseconds, which poll does not."""
 
 
+class Reader(Protocol):
+    """Takes in what has come over the network, and never waits.
+
+    `poll` takes in all, or much. With `first` it takes in one packet, for a worker that has waited; it looks for more once it
+    has dealt with the packet. `rest` is called before a worker sleeps, and takes in whatever would not wake it."""
+
+    def poll(self, *, first: bool = False) -> None: ...
+    def rest(self) -> None: ...
+
+
 class PolledDoorbell(Doorbell):
     """A doorbell that reads the network before it says that nothing rang."""
 
-    __slots__ = ("poll", "sleeps_on")
+    __slots__ = ("reader", "sleeps_on")
 
-    poll: Callable[[], None]
+    reader: Reader
     sleeps_on: tuple[int, ...]
     """Descriptors of the network and of the rings; none: `wait` looks again and again."""
 
     @classmethod
-    def polling(
-        cls, bits: int, eventfd: int, poll: Callable[[], None], descriptor: int | None
-    ) -> PolledDoorbell:
-        """A doorbell of this process alone. `poll` takes in what has come; it must not wait. `descriptor` is readable once
-        something has come; None: there is none."""
+    def polling(cls, bits: int, eventfd: int, reader: Reader, descriptor: int | None) -> PolledDoorbell:
+        """A doorbell of this process alone. `descriptor` is readable once something has come; None: there is none."""
         made = cls.create(bits, eventfd)
         assert isinstance(made, PolledDoorbell)
-        made.poll = poll
+        made.reader = reader
         found = (eventfd, descriptor) if descriptor is not None else ()
         made.sleeps_on = found if max(found, default=0) < MOST_SELECTED else ()
         return made
 
     @classmethod
-    def over(cls, bell: Doorbell, offset: int, poll: Callable[[], None]) -> PolledDoorbell:
+    def over(cls, bell: Doorbell, offset: int, reader: Reader) -> PolledDoorbell:
         """One that rings where `bell` does, in the same memory at `offset`."""
         made = cls(bell.memory, offset, bell.bits, bell.eventfd)
-        made.poll, made.sleeps_on = poll, ()  # memory that is shared needs no thread: it is looked at
+        made.reader, made.sleeps_on = reader, ()  # memory that is shared needs no thread: it is looked at
         return made
 
     def collect(self) -> list[int]:
-        self.poll()
+        self.reader.poll()
         return super().collect()
 
     def wait(self, ns: int) -> list[int]:
         """Waits for up to `ns` nanoseconds until something has rung."""
         if self.sleeps_on:
-            if self._sleep(ns):
-                return super().collect()
-            return self.collect()
+            if not self._sleep(ns):
+                self.reader.poll(first=True)
+            return super().collect()
         end = monotonic_ns() + ns
         while not (rung := self.collect()) and monotonic_ns() < end:
             sched_yield()  # a peer that has no core of its own could not send
@@ -73,15 +80,15 @@ class PolledDoorbell(Doorbell):
     def spin(self, ns: int) -> bool:
         if self.sleeps_on:
             if not self._sleep(ns):
-                self.poll()
+                self.reader.poll()
             return self.pending()
         end = monotonic_ns() + ns
-        self.poll()
+        self.reader.poll()
         while not self.pending() and monotonic_ns() < end:
             sched_yield()
-            self.poll()
+            self.reader.poll()
         return self.pending()
 
     def park(self) -> bool:
-        self.poll()
+        self.reader.rest()
         return super().park()

@@ -90,11 +90,9 @@ class Exchange:
         }
         self._eventfd = create_eventfd() if bell is None else None
         if self._eventfd is not None:
-            self.bell = PolledDoorbell.polling(
-                doorbell_bits(channels), self._eventfd, self.poll, port.descriptor
-            )
+            self.bell = PolledDoorbell.polling(doorbell_bits(channels), self._eventfd, self, port.descriptor)
         elif bell is not None:
-            self.bell = PolledDoorbell.over(*bell, self.poll)
+            self.bell = PolledDoorbell.over(*bell, self)
         self.senders: dict[int, NetworkSendChannel] = {}
         self.receivers: dict[int, NetworkReceiveChannel] = {}
         self.arrivals = Arrivals(self)
@@ -145,28 +143,37 @@ class Exchange:
     def _soon(self) -> None:
         if not self._flushing:
             self._flushing = True
-            _loop(self.worker).call_soon(self._flush_soon)
+            _loop(self.worker).call_soon(self._flush_again, False)
 
     # -- what goes and comes
 
-    def poll(self) -> None:
-        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed."""
+    def poll(self, *, first: bool = False) -> None:
+        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed. `first`: the worker has waited, and
+        has the first packet sooner if nothing else is done; it looks again before it sleeps."""
         if self.closed or self._polling:
             return
         self._polling = True
         try:
-            receive, take, left = self.port.receive, self.arrivals.take, AT_ONCE
-            while left > 0 and (parts := receive()) is not None:
+            receive, take, left = self.port.receive, self.arrivals.take, 1 if first else AT_ONCE
+            while left > 0 and (parts := receive(expected=first)) is not None:
                 left -= take(*parts)
-            self.flush()
-            if left <= 0 and not self._again:  # a descriptor tells of the rest only once
-                self._again = True
-                _loop(self.worker).call_soon(self._poll_again)
+            if not first:
+                self.flush()
+                if left <= 0 and not self._again:  # a descriptor tells of the rest only once
+                    self._again = True
+                    _loop(self.worker).call_soon(self._poll_again)
         finally:
             self._polling = False
             rung, self._rung = self._rung, set()
             for bit in rung:
                 self.ring(bit)
+
+    def rest(self) -> None:
+        """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""
+        if not self.port.is_drained:
+            self.poll()
+        elif not self.closed and not self._polling:
+            self.flush()
 
     def _poll_again(self) -> None:
         self._again = False
@@ -178,17 +185,15 @@ class Exchange:
         for link in self.links.values():
             left |= link.settle(now=now)
         if left and self._later is None:
-            self._later = _loop(self.worker).call_later(LATER_S, self._flush_later)
+            self._later = _loop(self.worker).call_later(LATER_S, self._flush_again, True)
 
-    def _flush_soon(self) -> None:
-        self._flushing = False
+    def _flush_again(self, now: bool) -> None:
+        if now:
+            self._later = None
+        else:
+            self._flushing = False
         if not self.closed:
-            self.flush()
-
-    def _flush_later(self) -> None:
-        self._later = None
-        if not self.closed:
-            self.flush(now=True)
+            self.flush(now=now)
 
     # -- peers
 

@@ -45,13 +45,16 @@ ACK_MESSAGES, ACK_BYTES = 256, 1 << 20
 
 class Port(Protocol):
     """How the packets of a worker, and the payloads that follow them, reach its peers. `receive` returns None if nothing has
-    come. `descriptor` is readable once something has come; None: there is no such descriptor."""
+    come; `expected`: something probably has. `descriptor` is readable once something has come; None: there is no such descriptor.
+    `is_drained`: the last `receive` found nothing, and what comes from then on makes the descriptor readable."""
 
     @property
     def descriptor(self) -> int | None: ...
+    @property
+    def is_drained(self) -> bool: ...
 
     def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None: ...
-    def receive(self) -> tuple[Any, Sequence[Any]] | None: ...
+    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None: ...
 
 
 class End(Protocol):

@@ -27,7 +27,7 @@ from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
 from actorstream.transports.zmq.ports import check_data_port, datagrams, free_ports
 from actorstream.transports.zmq.slurm_step import SlurmStep
-from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, starting_command
+from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, run_begins, starting_command
 from actorstream.transports.zmq.wire import Wire
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ class ZmqAssembly(Assembly):
         self, wanted: Iterable[tuple[int, str]], limit_s: float
     ) -> dict[tuple[int, str], socket.socket]:
         assert self._wire is not None
+        run_begins()
         return self._wire.streams(wanted)
 
     def signs_of_life(

@@ -51,6 +51,7 @@ class Sockets:
         self._monitors: dict[int, zmq.Socket[bytes]] = {}
         self._unsent: dict[int, deque[tuple[bytes, Sequence[memoryview]]]] = {}
         self._watched: list[int] = []
+        self.is_drained = False
         try:
             self._in = self._socket(zmq.PULL)
             self._in.rcvhwm = self._mark
@@ -112,12 +113,14 @@ class Sockets:
             out.send(body, _MORE if left else _NOW, copy=len(body) < BY_REFERENCE)
         return True
 
-    def receive(self) -> tuple[Any, Sequence[Any]] | None:
-        """The next packet of any peer, and what follows it; None: nothing has come."""
-        if not _readable(self._in):
+    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:
+        """The next packet of any peer, and what follows it; None: nothing has come. `expected`: something probably has, and to
+        ask first would take longer."""
+        part = self._next() if expected or _readable(self._in) else None
+        self.is_drained = part is None
+        if part is None:
             self._retry()
             return None
-        part = self._in.recv(_NOW, copy=False)
         packet = memoryview(part.bytes) if len(part) <= SMALL else part.buffer
         if not part.more:
             return packet, ()
@@ -127,6 +130,12 @@ class Sockets:
             if len(bodies) <= MOST_FOLLOWING:  # one more than any packet of ours has
                 bodies.append(part.buffer)
         return packet, bodies
+
+    def _next(self) -> zmq.Frame | None:
+        try:
+            return self._in.recv(_NOW, copy=False)
+        except zmq.Again:
+            return None
 
     def _retry(self) -> None:
         for peer, waiting in self._unsent.items():

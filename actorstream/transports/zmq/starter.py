@@ -35,8 +35,11 @@ RANK = "ACTORSTREAM_RANK"
 FROM_STDIN = "-"
 """In the place of the key: it comes on standard input, and after it names of signals."""
 _SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM}
-LETTING_GO_S = 8.0
-"""When a worker could not start, the others may take so long to end."""
+_GIVE_UP = "GIVE UP"
+"""A worker gets this if another one could not start. It then ends and prints nothing, unless the run has begun."""
+_begun = threading.Event()
+NOT_STARTED = 2
+"""The exit status when a worker could not start."""
 
 
 def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
@@ -44,6 +47,11 @@ def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
     said = {"hosts": deploy.hosts, "network": deploy.network, "workers": deploy.workers}
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
     return [sys.executable, "-P", "-c", program, msgspec.json.encode(said).decode(), *command]
+
+
+def run_begins() -> None:
+    """All workers have started, so from now on this one says what ends the run."""
+    _begun.set()
 
 
 def key_from_stdin() -> bytes:
@@ -61,9 +69,11 @@ def _pass_signals() -> None:
     while data := os.read(0, 256):
         *lines, text = (text + data).split(b"\n")
         for line in lines:
-            number = _SIGNALS.get(line.decode("ascii", "replace"))
-            if number is not None:
-                os.kill(os.getpid(), number)
+            word = line.decode("ascii", "replace")
+            if word == _GIVE_UP and not _begun.is_set():
+                os._exit(NOT_STARTED)
+            if word in _SIGNALS:
+                os.kill(os.getpid(), _SIGNALS[word])
 
 
 class Starter:
@@ -139,13 +149,13 @@ class Starter:
                     "try the command by hand",
                     file=sys.stderr,
                 )
-                failed = 2
+                failed = NOT_STARTED
                 self._end_all()
         return failed or (statuses[0] if statuses[0] >= 0 else 1)  # below 0: a signal has ended it
 
     def _end_all(self) -> None:
-        for _ in range(2):
-            self._signalled(signal.SIGINT, None)
+        for process in self._started:
+            self._tell(process, f"{_GIVE_UP}\nINT\nINT\n".encode())
 
 
 def is_here(address: str) -> bool:

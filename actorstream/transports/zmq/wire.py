@@ -145,6 +145,10 @@ class Wire:
         self._loop.call_soon(self._look_at_connections)
         self._loop.call_soon(self._poll)
         self._loop.run_forever()
+        left = asyncio.all_tasks(self._loop)  # of calls that a signal has ended
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
     def _greet(self, peer: int) -> None:
         body = GREETING.pack(os.getpid(), self._incarnation, self.size, here())

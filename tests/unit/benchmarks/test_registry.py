@@ -42,7 +42,10 @@ NAMES = {
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
     "rlas": "server-a-wc-rlas-model server-b-lr-rlas-simulated server-a-fd-first-fit-simulated table-7-r5-planning"
     " server-a-sd-sockets-4-simulated server-b-wc-random-best-model table-3-counter-s0-s7"
-    " figure-8-parser-remote air-star-8x28-simulated",
+    " figure-8-parser-remote",
+    "rlas-here": "here-wc-two-cores-predicted here-lr-two-cores-round-robin-measured here-sd-rlas figure-6-fd table-5-lr-p99"
+    " figure-7-wc-p999 figure-11-wc-2 figure-16-sd-placement air-star-8x28-simulated",
+    "rlas-pairs": "wc-by-hand fd-rlas sd-median lr-lowest",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",

@@ -17,6 +17,15 @@ def test_a_right_topology_is_said_to_be_right(run: Run, topology: Path) -> None:
     assert answer.out == f"{topology}: all right, 3 actors and 2 edges\n"
 
 
+def test_one_edge_is_no_edges(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("n\n1\n")
+    topology = tmp_path / "pair.toml"
+    topology.write_text(
+        '[actors.a]\ntype = "csv-source"\npath = "in.csv"\n[actors.b]\ntype = "null-sink"\ninputs = ["a"]\n'
+    )
+    assert run("check", topology).out == f"{topology}: all right, 2 actors and 1 edge\n"
+
+
 def test_json_says_so_too(run: Run, topology: Path) -> None:
     answer = run("check", topology, "--json")
     found = json.loads(answer.out)
@@ -75,6 +84,13 @@ def test_an_actor_whose_kernels_threads_may_run_and_that_has_none_is_noted(run: 
     assert [line.split(",")[0] for line in answer.out.splitlines()[1:]] == [
         "note: same: its contract has pool_limit 1"
     ]
+
+
+def test_a_worker_without_replicas_is_noted_where_workers_were_asked_for(run: Run, topology: Path) -> None:
+    notes = run("check", topology, "--workers", "3").out.splitlines()[1:]
+    assert [note.split(": ")[1] for note in notes] == ["worker 2 has nothing to do"]
+    for others in ((), ("--workers", "2"), ("--workers", "3", "--set", "deploy.placement=first-fit")):
+        assert len(run("check", topology, *others).out.splitlines()) == 1
 
 
 def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Path) -> None:

@@ -45,6 +45,12 @@ def test_mermaid_has_two_flowcharts(run: Run, topology: Path) -> None:
     assert run("plan", topology, "--mermaid").out.count("flowchart LR") == 2
 
 
+def test_json_and_mermaid_at_once_are_refused(run: Run, topology: Path) -> None:
+    answer = run("plan", topology, "--json", "--mermaid")
+    assert (answer.code, answer.out) == (2, "")
+    assert "--mermaid: is given beside --json; allowed: one of them" in answer.err
+
+
 def test_svg_files_are_written_for_both(run: Run, topology: Path, tmp_path: Path) -> None:
     answer = run("plan", topology, "--svg", tmp_path / "pictures" / "small.svg")
     assert (answer.code, answer.out) == (0, "")

@@ -222,7 +222,7 @@ def test_a_worker_that_is_lost_while_sinks_commit_does_not_stop_the_others() -> 
 def test_a_lost_worker_of_a_run_with_checkpoints_says_how_to_go_on() -> None:
     script = Script(1.0)
     script.lose(0)
-    assert "launch again with --resume to go on from where this run went on from, or anew" in str(
+    assert "launch again with --resume to go on from the checkpoint that this run was resumed from" in str(
         script.outcome()
     )
 

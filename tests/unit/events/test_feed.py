@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import msgspec
 import numpy as np
 import pytest
 
 from actorstream import Batch, Event, Float32, Int8, UInt64
-from actorstream.events.feed import Feed
+from actorstream.events.feed import Feed, is_over, taken
 
 
 class Number(Event):
@@ -53,12 +56,16 @@ def test_parts_of_a_feed_are_feeds_and_a_row_is_an_event() -> None:
     assert feed[-1] == events[-1]
 
 
-def test_a_feed_says_how_many_of_its_events_were_taken() -> None:
-    events, taken = Feed(Number, (list(range(5)),), 5).start()
-    assert taken() == 0
-    assert [taken() for _ in events] == [1, 2, 3, 4, 5]
+@pytest.mark.parametrize("of", [lambda: [0, 1, 2, 3, 4], lambda: Feed(Number, (list(range(5)),), 5)])
+def test_an_iterator_of_events_says_how_many_were_taken_and_whether_more_were_wanted(
+    of: Callable[[], Iterable[Any]],
+) -> None:
+    events = iter(of())
+    assert (taken(events, 5), is_over(events)) == (0, False)
+    assert [taken(events, 5) for _, _ in zip(range(5), events)] == [1, 2, 3, 4, 5]
+    assert not is_over(events)
     assert next(events, None) is None
-    assert taken() == 5
+    assert (taken(events, 5), is_over(events)) == (5, True)
 
 
 @pytest.mark.parametrize("wrong", [50, -51])

@@ -184,3 +184,20 @@ def test_memory_is_that_of_the_processes_and_zero_for_one_that_is_gone(job: Job)
     own = sampler.peak_pss
     assert own > 0
     assert report_of(job, sampler)["peak_pss_mb"] == round(own / 2**20, 1)
+
+
+def test_a_run_of_days_keeps_few_samples_evenly_spread_and_the_last_one(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler, most = Sampler(job, 0.0), 16
+    monkeypatch.setattr("actorstream.launch.report.MOST_SAMPLES", most)
+    for second in range(1, 1001):
+        monkeypatch.setattr("actorstream.launch.report.monotonic", lambda second=second: float(second))
+        monkeypatch.setattr(sampler, "source_events", lambda second=second: 10 * second)
+        sampler.sample()
+        assert len(sampler.times) <= most
+        assert second < 20 or sampler.throughput() == (pytest.approx(10), True)
+    assert len(sampler.times) >= most // 2
+    assert sampler.times[-1] == 1000
+    gaps = set(np.diff(sampler.times[:-1]).tolist())
+    assert len(gaps) == 1

@@ -151,6 +151,14 @@ def test_what_the_maker_raises_comes_out_and_the_cursor_goes_on_behind_it() -> N
     assert list(made) == [1]
 
 
+def test_it_is_over_once_it_was_asked_for_more_than_there_is() -> None:
+    made = Cursor(lambda value: value, ([1, 2],), 0, 2)
+    assert [next(made), next(made)] == [1, 2]
+    assert not made.is_over()
+    assert next(made, None) is None
+    assert made.is_over()
+
+
 def test_a_maker_cannot_ask_for_the_next_row() -> None:
     rows: list[Any] = []
     rows.append(Cursor(lambda value: next(rows[0]), ([1, 2],), 0, 2))

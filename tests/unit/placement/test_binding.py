@@ -81,3 +81,14 @@ def test_a_plan_for_another_machine_is_refused_with_its_fingerprint_and_the_core
         binding_of(made, [1], other)
     unbound = msgspec.structs.replace(made, deploy=DeploySpec(workers=2, placement="rlas", bind="none"))
     assert binding_of(unbound, [1], other) is None
+
+
+def test_a_plan_for_a_machine_whose_model_names_no_node_here_is_refused_unless_nothing_is_bound() -> None:
+    model = PlanModel(machine=0xA1, profile=0xB2, ingress=1.0, throughput=1.0, limit="")
+    made = msgspec.structs.replace(plan(-1, -1, placement="rlas"), model=model)
+    with pytest.raises(
+        ConfigurationError, match=r"made for the machine 00000000000000a1.*deploy.bind = \"none\""
+    ):
+        binding_of(made, [1], FOUR_NODES)
+    unbound = msgspec.structs.replace(made, deploy=DeploySpec(workers=2, placement="rlas", bind="none"))
+    assert binding_of(unbound, [1], FOUR_NODES) is None

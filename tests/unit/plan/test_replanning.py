@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from actorstream.plan.compile import compared
+from actorstream.plan.compile import compared, read_job
 from actorstream.plan.job import Job
-from actorstream.plan.replanning import PlanComparison, as_json, described, measured_profile
+from actorstream.plan.replanning import PlanComparison, as_json, described, measured_profile, rows_made
 from tests.unit.plan.test_rlas_plan import job, machine
 from tests.unit.plan.test_rlas_plan import operator as profiled
 
@@ -73,3 +73,27 @@ def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Pat
     operators = {"count": profiled(10.0), "sink": profiled(1.0, sink=True)}
     found, _ = measured_profile(Profile(name="t", hertz=1e9, operators=operators), made.graph, actors, 1024)
     assert found.operators["count"].outputs["default"].selectivity == 0.25
+
+
+def test_rows_of_an_output_without_a_consumer_are_no_rows_of_the_others(tmp_path: Path) -> None:
+    topology = tmp_path / "halves.toml"
+    text = """
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+count = 10
+
+[actors.halves]
+type = "split"
+inputs = ["numbers"]
+cases = { even = "number % 2 == 0" }
+
+[actors.sink]
+type = "null-sink"
+inputs = ["halves.even"]
+"""
+    topology.write_text(text)
+    actors = {"halves": [{"in": ROWS, "out": ROWS}], "sink": [{"in": 0, "out": 0}]}
+    assert rows_made(read_job(topology, None).graph, "halves", "halves", actors) is None
+    topology.write_text(text.replace('"halves.even"]', '"halves.even", "halves"]'))
+    assert rows_made(read_job(topology, None).graph, "halves", "halves", actors) == 1.0

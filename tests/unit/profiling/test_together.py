@@ -92,5 +92,6 @@ def test_an_operator_that_was_not_measured_alone_gets_its_cost_from_the_run() ->
 def test_a_line_through_two_points_gives_what_a_jumbo_tuple_and_what_a_byte_costs() -> None:
     assert line_through([(1000, 5_000), (5000, 13_000)]) == (3000.0, 2.0)
     assert line_through([(1000, 5_000), (5000, 4_000)]) == (5000.0, 0.0), "a slope below 0 is noise"
-    assert line_through([(1000, -500), (5000, 3_500)]) == (0.0, 1.0)
+    assert line_through([(1000, -500), (5000, 3_500)]) == (0.0, 0.7)
     assert line_through([(1000, 5_000)]) == (0.0, 5.0)
+    assert line_through([(1000, 500), (5000, 5_000)]) == (0.0, 1.0), "no jumbo tuple costs less than nothing"

@@ -6,8 +6,9 @@ import socket
 import pytest
 
 from actorstream.cli.main import exit_code
+from actorstream.spark import session
 from actorstream.spark.failure import MOST_LINES, SparkError, shorten, spark_error
-from actorstream.spark.session import check_master
+from actorstream.spark.session import check_master, spark_session
 
 PLAN = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `idx` cannot be resolved. SQLSTATE: 42703;
 'Project ['idx]
@@ -17,6 +18,12 @@ JAVA = """java.io.FileNotFoundException: File /none does not exist
 \tat org.apache.hadoop.fs.RawLocalFileSystem.deprecatedGetFileStatus(RawLocalFileSystem.java:980)
 \tat java.base/java.lang.Thread.run(Thread.java:840)
 \t... 12 more
+"""
+STACK = """Cannot call methods on a stopped SparkContext.
+This stopped SparkContext was created at:
+org.apache.spark.api.java.JavaSparkContext.<init>(JavaSparkContext.scala:59)
+java.base/java.lang.reflect.Constructor.newInstanceWithCaller(Constructor.java:499)
+The currently active SparkContext was created at:
 """
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -35,6 +42,14 @@ ValueError: no price
             PLAN,
             [
                 "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `idx` cannot be resolved. SQLSTATE: 42703;"
+            ],
+        ),
+        (
+            STACK,
+            [
+                "Cannot call methods on a stopped SparkContext.",
+                "This stopped SparkContext was created at:",
+                "The currently active SparkContext was created at:",
             ],
         ),
         (JAVA, ["File /none does not exist"]),
@@ -73,6 +88,17 @@ def test_a_master_that_does_not_answer_is_named_before_spark_starts() -> None:
         with pytest.raises(SparkError, match=re.escape(f"no Spark master answers at {master!r}")) as caught:
             check_master(master)
     assert "Connection refused" in str(caught.value)
+
+
+def test_a_server_that_accepts_a_connection_and_says_nothing_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "ANSWER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"sc://127.0.0.1:{silent.getsockname()[1]}"
+        says = re.escape(f"what listens at {master!r} has not answered")
+        with pytest.raises(SparkError, match=says), spark_session(master):
+            pass
 
 
 @pytest.mark.parametrize("master", ["spark://nowhere", "spark://127.0.0.1:x", "spark://127.0.0.1:99999"])

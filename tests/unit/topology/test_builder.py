@@ -157,6 +157,25 @@ def test_functions_as_routes_need_a_name_that_can_be_imported(registry: TypeRegi
     assert build_graph(t.spec(), registry).edges[0].route.endswith(":approx")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("on_error", "ski", '"fail", "skip"'),
+        ("on_error", 3, '"fail", "skip"'),
+        ("replicas", "2", "a whole number"),
+        ("replicas", 2.5, "a whole number"),
+        ("replicas", True, "a whole number"),
+        ("replicas", 0, "a whole number"),
+        ("replicas", 70_000, "65535"),
+    ],
+)
+def test_values_are_checked_as_those_of_a_toml_are(key: str, value: Any, allowed: str) -> None:
+    lines = Topology("t").source("lines", name="lines")
+    with pytest.raises(ConfigurationError, match=rf"actors\.split\.{key}: is (.|\n)*{allowed}") as caught:
+        lines.through("split", name="split", **{key: value})
+    assert "test_builder.py" in str(caught.value)
+
+
 def test_a_notebook_shows_a_drawing() -> None:
     drawing = word_count()._repr_svg_()
     assert drawing.startswith("<svg")
@@ -224,3 +243,8 @@ def test_a_graph_of_every_order_is_answered_and_drawn(order: str) -> None:
     graph = t.graph()
     assert [edge.order for edge in graph.actors["taken"].inputs] == [order]
     assert "taken" in graph_text(graph)
+
+
+def test_a_topology_without_actors_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="actors: has no actors"):
+        Topology("empty").run()

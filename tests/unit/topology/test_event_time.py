@@ -38,7 +38,7 @@ class Strip(Actor):
 class Window(Actor):
     contract = Contract(uses_event_time=True)
 
-    def on_event(self, event: Timed | Plain) -> Plain:
+    def on_event(self, event: Event) -> Plain:
         return Plain(1)
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -86,6 +87,50 @@ def test_routes_that_cannot_be_say_why(problems: Problems, each: str, message: s
     ((line, text),) = problems(topology(each, consumers=2))
     assert line == 7
     assert message in text
+
+
+class Ranged(Event):
+    n: int
+    f: float | None
+    at: datetime
+    raw: bytes
+    code: Literal[1, 2]
+    colour: Literal["blue", "red"]
+
+
+@pytest.mark.parametrize(
+    ("key", "bounds", "where", "message"),
+    [
+        ("f", [1.0], "key", "is 'f', which is float64? in 'rows': null is in no range; allowed: a field of numbers, text"),
+        ("raw", [b"a"], "key", "is 'raw', which is bytes in 'rows' and has no ranges; allowed: a field of numbers, text"),
+        ("code", [2], "key", "is 'code', which is one of [1, 2] in 'rows' and has no ranges"),
+        ("n", ["a"], "bounds", "is ['a'], but the key 'n' is int64 in 'rows'; allowed: numbers, in ascending order"),
+        ("colour", [1], "bounds", "is [1], but the key 'colour' is one of ['blue', 'red'] in 'rows'; allowed: text"),
+        ("at", [datetime(2026, 1, 1)], "bounds", "but the key 'at' is datetime in 'rows'; allowed: dates and times with"),
+    ],
+)  # fmt: skip
+def test_bounds_must_fit_the_field_of_the_key(key: str, bounds: list[Any], where: str, message: str) -> None:
+    topology = Built("t")
+    topology.source([], name="rows", event=Ranged).ranges(key, bounds).through(
+        type("Passing", (Actor,), {"on_event": lambda self, event: event, "outputs": {"default": Ranged}}),
+        name="p",
+    ).collect()
+    with pytest.raises(ConfigurationError) as caught:
+        topology.graph()
+    (problem,) = caught.value.problems
+    assert problem.where == f"actors.p.inputs[0].{where}"
+    assert message in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("key", "bound"), [("n", 1.5), ("at", datetime(2026, 1, 1, tzinfo=UTC)), ("at", 5), ("colour", "green")]
+)
+def test_bounds_of_what_a_field_can_be_compared_with_are_right(key: str, bound: Any) -> None:
+    topology = Built("t")
+    topology.source([], name="rows", event=Ranged).ranges(key, [bound]).through(
+        type("Passing", (Actor,), {"on_event": lambda self, event: event, "outputs": {"default": Ranged}}),
+    ).collect()
+    assert topology.graph().edges[0].bounds == (bound,)
 
 
 class Pair(Event):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from actorstream.actors.actor import Actor
-from actorstream.errors import Problem
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.schema import Schema
 from actorstream.topology.graph import GraphActor
 from actorstream.topology.schemas import check_class, dead_letters, output_schemas
@@ -60,6 +60,8 @@ class Checking(Actor):
     def check(cls, keys: dict[str, Any], inputs: list[Any], base: Path) -> list[Problem]:
         if keys.get("broken"):
             raise ValueError("cannot look")
+        if keys.get("refused"):
+            raise ConfigurationError(Problem("path", "is refused"))
         return [Problem("window.size", "is wrong", "right", "do it"), Problem("actors.a.path", "is missing")]
 
 
@@ -77,3 +79,9 @@ def test_a_check_that_raises_is_a_problem() -> None:
     problems: list[Problem] = []
     check_class(node(Checking, Line, broken=True), Written(), problems)
     assert problems[0].message == "its check raised ValueError('cannot look')"
+
+
+def test_problems_that_a_check_raises_are_problems_of_its_keys() -> None:
+    problems: list[Problem] = []
+    check_class(node(Checking, Line, refused=True), Written(), problems)
+    assert [(problem.where, problem.message) for problem in problems] == [("actors.a.path", "is refused")]

@@ -294,7 +294,7 @@ def test_orders_that_are_promised_but_not_there_are_a_clear_problem(problems: Pr
 
 def test_outputs_can_be_declared_in_the_topology(read: Read, problems: Problems) -> None:
     text = LINES + actor(
-        "c", "counter", 'inputs = ["lines"]', 'outputs = { default = { word = "str", n = "int32" } }'
+        "c", "passing", 'inputs = ["lines"]', 'outputs = { default = { word = "str", n = "int32" } }'
     )
     text += actor("p", "passing", 'inputs = [{ from = "c", key = ["word", "n"] }]')
     assert read(text).graph.actors["c"].outputs["default"].names() == ("word", "n")

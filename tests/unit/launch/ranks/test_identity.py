@@ -11,11 +11,19 @@ import msgspec
 import pytest
 
 from actorstream import Actor
-from actorstream.launch.ranks.identity import Identity, RefusedError, check_alike, code_of, differ_in_errors
+from actorstream.launch.ranks.identity import (
+    Identity,
+    RefusedError,
+    check_alike,
+    code_of,
+    differ_in_errors,
+    keys_of,
+)
 
 
 def identity(rank: int, **different: Any) -> Identity:
     same = {"deploy": '{"batch_size":7,"workers":2}', "graph": 1, "plan": 2, "code": {"app": "aa"}}
+    same["keys"] = {"rows.count": "7"}
     return Identity(**{"rank": rank, "host": f"h{rank}", "pid": 10, "place": "", **same, **different})
 
 
@@ -44,6 +52,8 @@ def test_ranks_that_run_the_same_are_alike_wherever_they_run_and_whatever_they_p
         ({"deploy": '{"batch_size":8,"workers":2}'}, "deploy.batch_size is 8 on rank 1, 7 on rank 0"),
         ({"deploy": '{"batch_size":7}'}, "deploy.workers is None on rank 1, 2 on rank 0"),
         ({"graph": 255}, "the graph is 00000000000000ff on rank 1, 0000000000000001 on rank 0"),
+        ({"keys": {"rows.count": "8"}}, "actors.rows.count is 8 on rank 1, 7 on rank 0"),
+        ({"keys": {}}, "actors.rows.count is not set on rank 1, 7 on rank 0"),
         ({"resume": 3}, "goes on from is 3 on rank 1, none on rank 0"),
     ],
 )
@@ -114,3 +124,17 @@ def test_ranks_look_for_files_at_others_only_where_the_input_of_some_is_wrong() 
     assert not differ_in_errors([identity(0), identity(1)])
     assert not differ_in_errors([identity(0, **wrong), identity(1, **wrong)])
     assert not differ_in_errors([identity(0, **failed), identity(1, **wrong), identity(2)])
+
+
+def test_the_keys_of_a_job_are_its_plain_values_and_digests_of_long_ones() -> None:
+    keys = {"count": 7, "columns": ["a", "b"], "path": Path("out.csv"), "made": object(), "text": "x" * 100}
+    job: Any = SimpleNamespace(
+        graph=SimpleNamespace(actors={"rows": SimpleNamespace(name="rows", keys=keys)})
+    )
+    found = keys_of(job)
+    assert found["rows.count"] == "7"
+    assert found["rows.columns"] == "['a', 'b']"
+    assert len(found["rows.text"]) == 16
+    assert set(found) == {"rows.count", "rows.columns", "rows.text"}
+    keys["text"] = "x" * 99 + "y"
+    assert keys_of(job)["rows.text"] != found["rows.text"]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from actorstream.errors import ConfigurationError
-from actorstream.placement.rlas import PlanOptions, load_machine_model, plan
+from actorstream.placement.rlas import OutputProfile, PlanOptions, load_machine_model, plan
 from actorstream.placement.rlas.strategies import STRATEGIES
 
 from .small import dataflow, machine, operator, profile
@@ -27,6 +27,18 @@ def test_replicas_follow_the_work() -> None:
     used = [each.utilisation for each in found.rates] + [each.cpu for each in found.sockets]
     assert max(used) == pytest.approx(1)
     assert found.limit.endswith(("all the time", "all the time (Eq. 3)"))
+
+
+def test_rates_are_of_the_replicas_that_are_placed_where_more_of_them_were_tried() -> None:
+    """What it costs to route rows makes one replica of each operator the best plan."""
+    lines = msgspec.structs.replace(
+        operator(400), outputs={"default": OutputProfile(selectivity=1, bytes=64, route_ns=1e6)}
+    )
+    costs = profile(lines=lines, split=operator(1000, 10), count=operator(600), out=operator(50))
+    chain = dataflow("lines>split", "split=count", "count=out", replicas={"lines": 1})
+    found = plan(chain, machine(4, 4), costs, msgspec.structs.replace(QUICK, replicas={"lines": 1}))
+    assert {each.operator: each.replicas for each in found.rates} == found.counts()
+    assert found.counts()["split"] == 1
 
 
 def test_predicted_rates_follow_the_selectivities() -> None:

@@ -31,7 +31,7 @@ class Network:
 class Queue:
     """A port to another one in this process; `lossy`: what is sent is lost, as with a connection that is cut."""
 
-    descriptor = None
+    descriptor, is_drained = None, False
 
     def __init__(self) -> None:
         self.other, self.lossy = self, False
@@ -43,7 +43,7 @@ class Queue:
         if not self.lossy:
             self.other.come.append((memoryview(packet), bodies))
 
-    def receive(self) -> tuple[Any, Sequence[Any]] | None:
+    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:
         return self.come.popleft() if self.come else None
 
 
@@ -80,6 +80,10 @@ class Pair:
     def received(self) -> list[int]:
         """The numbers of the frames that have come, whose rows must be those that were sent."""
         self.ends[1].poll()
+        return self.taken()
+
+    def taken(self) -> list[int]:
+        """The numbers of the frames that were taken in."""
         found = []
         while (frame := self.receiver.peek()) is not None:
             assert isinstance(frame.payload, JumboTuple)
@@ -107,6 +111,29 @@ async def pair() -> Any:
 async def test_a_frame_for_a_consumer_that_waits_is_sent_at_once(pair: Pair) -> None:
     pair.send(0, 1024)
     assert len(pair.new_packets()) == 1
+    assert pair.received() == [0]
+
+
+async def test_a_worker_that_has_waited_takes_one_packet_and_the_others_before_it_sleeps_again(
+    pair: Pair,
+) -> None:
+    for number in range(20):
+        pair.send(number, 4096)
+    pair.ends[0].poll()
+    pair.ends[1].poll(first=True)
+    assert pair.taken() == [0]
+    pair.ends[1].rest()
+    assert pair.taken() == list(range(1, 20))
+
+
+async def test_a_worker_that_sleeps_leaves_to_the_descriptor_what_comes_after_an_empty_look(
+    pair: Pair,
+) -> None:
+    port = pair.ports[1]
+    port.is_drained = True
+    pair.send(0, 1024)
+    pair.ends[1].rest()
+    assert pair.taken() == []
     assert pair.received() == [0]
 
 
