@@ -86,14 +86,16 @@ class Run:
 
     def holders(self) -> list[str]:
         """Processes that map an arena of this run, or have a descriptor of one."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                held = (process / "maps").read_text()
-                held += "".join(str(fd.readlink()) for fd in (process / "fd").iterdir())
-                if any(name in held for name in self.names):
-                    found.append(process.name)
-        return found
+        return [process.name for process in Path("/proc").glob("[0-9]*") if self._holds(process)]
+
+    def _holds(self, process: Path) -> bool:
+        held = []
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            held.append((process / "maps").read_text())
+            for descriptor in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):  # closed meanwhile; of this process, that of the listing itself
+                    held.append(str(descriptor.readlink()))
+        return any(name in text for name in self.names for text in held)
 
 
 def ours_in_dev_shm() -> list[str]:
