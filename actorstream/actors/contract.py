@@ -54,6 +54,10 @@ class Contract:
     emits_by_rows: bool = False
     """Rows alone let something come out, so results of one time may come in several batches."""
 
+    keeps_by_keys: bool = False
+    """What it keeps, or has written, is as its keys say: a run that resumes from a checkpoint must have the same ones, but for
+    those that `varied` names."""
+
     # -- how it runs
 
     fusible: bool = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
+from actorstream.checkpoint.kept_topology import Parts, differences
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.dependency import DependencyPlan
+from actorstream.topology.graph import FIRST_STEP
 
 
 class StateFile(msgspec.Struct, frozen=True):
@@ -55,13 +57,14 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """One consistent cut through a run: the states of all replicas behind the same rows of every source.
 
     Attributes:
-        topology: its name. program: fingerprint of what the topology is: actors, types, schemas, edges.
+        topology: its name.
+        actors: what of each must be the same in a run that goes on (`kept_topology.py`).
         number: of the barrier that made it; ascending over the runs that use one store.
         ended: all input has ended and every sink has prepared; what is left to do is to commit.
     """
 
     topology: str
-    program: int
+    actors: dict[str, Parts]
     number: int
     ended: bool
     replicas: tuple[ReplicaState, ...]
@@ -80,14 +83,27 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def check_fits(
-    checkpoint: Checkpoint, topology: str, program: int, replicas: Mapping[str, int], where: str
+    checkpoint: Checkpoint,
+    topology: str,
+    actors: Mapping[str, Parts],
+    replicas: Mapping[str, int],
+    where: str,
 ) -> None:
     """Raises ConfigurationError, with every difference, if a run cannot go on from a checkpoint.
 
     Args:
-        topology, program, replicas: name, fingerprint and replicas by actor of what is to run.
+        topology, actors, replicas: name, actors as `parts_of` has them, and replicas by actor of what is to run.
         where: the store, for the error.
     """
+    if checkpoint.topology != topology:
+        raise ConfigurationError(
+            Problem(
+                where,
+                f"the checkpoint is of topology {checkpoint.topology!r}, and this one is {topology!r}",
+                "the topology that made it",
+                "run that one, or start anew without --resume",
+            )
+        )
     planned = checkpoint.programs
     kept = {name: count for name, count in checkpoint.counts().items() if name not in planned}
     replicas = {name: count for name, count in replicas.items() if name not in planned}
@@ -96,20 +112,21 @@ def check_fits(
             where,
             f"the checkpoint has {kept.get(name, 0)} replicas of actor {name!r}, this run {replicas.get(name, 0)}",
             "the same number of each",
-            "set `replicas` back",
+            _hint(name, kept.keys() | replicas.keys()),
         )
         for name in sorted(kept.keys() | replicas.keys())
         if kept.get(name, 0) != replicas.get(name, 0)
     ]
-    if not wrong and (checkpoint.topology, checkpoint.program) != (topology, program):
-        wrong.append(
-            Problem(
-                where,
-                f"the checkpoint is of topology {checkpoint.topology!r} in another version than this "
-                f"{topology!r}: types, schemas, routes or orders differ",
-                "the topology that made it",
-                "run that one, or start anew without --resume",
-            )
-        )
+    if not any(each.hint == PRE_AGGREGATION for each in wrong):  # else inputs differ for that reason alone
+        wrong += differences(checkpoint.actors, actors, where)
     if wrong:
         raise ConfigurationError(wrong)
+
+
+PRE_AGGREGATION = "set deploy.pre_aggregation back"
+
+
+def _hint(name: str, actors: Collection[str]) -> str:
+    """The next step where the replicas of an actor differ: the first step of an `aggregate` is no actor of the user's."""
+    first_step = name.endswith(FIRST_STEP) and name.removesuffix(FIRST_STEP) in actors
+    return PRE_AGGREGATION if first_step else "set `replicas` back"

@@ -20,7 +20,7 @@ from actorstream.errors import ConfigurationError, NotInstalledError, Problem, R
 
 KEPT = 2
 """Checkpoints that stay: the last, and the one before it."""
-_MAGIC = b"actorstream checkpoint 1\n"
+_MAGIC = b"actorstream checkpoint 2\n"
 _DIGEST = 16
 _NAME = re.compile(r"^checkpoint-(\d{12})$")
 _STATE = re.compile(r"^state-(\d{12})-\d+$")

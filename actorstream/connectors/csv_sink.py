@@ -29,7 +29,7 @@ class CsvSink(FileSink):
         delimiter: one character.
     """
 
-    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="csv")
+    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="csv", keeps_by_keys=True)
     extension = ".csv"
 
     def __init__(self, path: Path, *, header: bool = True, delimiter: str = ",") -> None:

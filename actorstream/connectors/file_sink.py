@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.blocks import CODECS
 from actorstream.connectors.direct_file import DirectFile, behind_links, is_direct
 from actorstream.connectors.sink import END, Sink
@@ -61,6 +62,7 @@ class FileSink(Sink):
     """Of the names of parts."""
     writes_pipes: ClassVar[bool] = True
     """Whether the format can be written into a pipe."""
+    contract: ClassVar[Contract] = Contract(one_stream=True, keeps_by_keys=True)
     input_schema: Schema | None = None
     """The schema of the rows, set by the runtime; a file of no rows needs it for its header."""
 

@@ -34,7 +34,7 @@ class ParquetSink(FileSink):
     segments become one file at the end.
     """
 
-    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="parquet")
+    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="parquet", keeps_by_keys=True)
     extension = ".parquet"
     writes_pipes = False
 

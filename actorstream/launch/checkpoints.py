@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.checkpoint.checkpoint import Checkpoint, KeptProgram, ReplicaState, StateFile
+from actorstream.checkpoint.kept_topology import parts_of
 from actorstream.control.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class CheckpointRecord:
 
     def __init__(self, job: Job, store: CheckpointStore) -> None:
         self.job, self.store = job, store
+        self._actors = parts_of(job.graph)
         self._programs = {
             name: KeptProgram(program.planned, program.says()) for name, program in job.programs.items()
         }
@@ -50,5 +52,4 @@ class CheckpointRecord:
     def _write(self, number: int, states: Mapping[int, _Kept], *, ended: bool) -> None:
         job = self.job
         replicas = tuple(ReplicaState(each.actor, each.index, *states[each.id]) for each in job.plan.replicas)
-        graph = job.graph
-        self.store.write(Checkpoint(graph.name, graph.fingerprint, number, ended, replicas, self._programs))
+        self.store.write(Checkpoint(job.graph.name, self._actors, number, ended, replicas, self._programs))

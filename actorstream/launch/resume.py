@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
+from actorstream.checkpoint.kept_topology import parts_of
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.dgs.checkpoint_state import changes
@@ -38,7 +39,7 @@ def restore_job(job: Job) -> None:
     checkpoint = CheckpointStore(spec.path).latest()
     if checkpoint is not None:
         replicas = Counter(each.actor for each in job.plan.replicas)
-        check_fits(checkpoint, job.graph.name, job.graph.fingerprint, replicas, spec.path)
+        check_fits(checkpoint, job.graph.name, parts_of(job.graph), replicas, spec.path)
         changed = [
             problem
             for name, program in checkpoint.programs.items()

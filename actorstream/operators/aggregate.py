@@ -53,7 +53,7 @@ class Aggregate(Actor):
     key. first and last go by event time where rows have one. Late rows go to the output `late`.
     """
 
-    contract: ClassVar[Contract] = Contract(one_stream=True, two_steps=True)
+    contract: ClassVar[Contract] = Contract(one_stream=True, two_steps=True, keeps_by_keys=True)
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Aggregate(Actor):
     @classmethod
     def second_stage(cls, keys: dict[str, Any], schema: Schema) -> tuple[type, dict[str, Any]]:
         """Class and keys of the step that merges what the local one emits; `schema`: of the rows that that takes."""
-        return MergingAggregate, {"rows": schema, "keys": dict(keys)}
+        return MergingAggregate, {"rows": schema, **keys}
 
     # -- the run
 
@@ -226,7 +226,7 @@ class MergingAggregate(Aggregate):
     Args:
         rows: the schema of the rows that are aggregated. keys: of the aggregate."""
 
-    def __init__(self, rows: Schema, keys: dict[str, Any]) -> None:
+    def __init__(self, rows: Schema, **keys: Any) -> None:
         super().__init__(**keys)
         self._rows = rows
 

@@ -49,7 +49,9 @@ class AsofJoin(Actor):
     The right's time comes out only if its field has another name than the left's.
     """
 
-    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
+    contract: ClassVar[Contract] = Contract(
+        stateless=True, timely=False, uses_event_time=True, keeps_by_keys=True
+    )
 
     def __init__(
         self,

@@ -41,7 +41,9 @@ class Join(Actor):
     no partner.
     """
 
-    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
+    contract: ClassVar[Contract] = Contract(
+        stateless=True, timely=False, uses_event_time=True, keeps_by_keys=True
+    )
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class Reduce(Actor):
     all of them. Without any row there is no result, but of aggregates that are 0 then, which the first replica gives.
     """
 
-    contract = Contract(one_replica=True)
+    contract = Contract(one_replica=True, keeps_by_keys=True)
 
     def __init__(
         self,

@@ -56,7 +56,9 @@ class Top(Actor):
     which came first. The rows of a window carry `window_start` and `window_end` before their fields.
     """
 
-    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True, timely=False, sorts=True)
+    contract: ClassVar[Contract] = Contract(
+        stateless=True, one_stream=True, timely=False, sorts=True, keeps_by_keys=True
+    )
 
     def __init__(
         self,

@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from actorstream.plan.event_time import behind_idle_sources
-from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
+from actorstream.topology.graph import FIRST_STEP, Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
 
-SUFFIX = ".local"
 BESIDE = ("late", "dead")
 """Outputs that both steps have."""
 
@@ -34,7 +33,7 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
             continue
         cls, keys, schema = stage
         edge = actor.inputs[0]
-        local = f"{actor.name}{SUFFIX}"
+        local = f"{actor.name}{FIRST_STEP}"
         outputs = {"default": schema, "late": actor.outputs["late"], "dead": actor.outputs["dead"]}
         made.add(
             GraphActor(
@@ -85,5 +84,5 @@ def _inputs(graph: Graph, actor: GraphActor, stages: dict[str, Any]) -> list[Edg
         if edge.output in BESIDE and edge.producer in stages:
             local = graph.actors[graph.actors[edge.producer].inputs[0].producer].replicas
             route = "shuffle" if edge.route == "forward" and local != actor.replicas else edge.route
-            inputs.append(replace(edge, producer=f"{edge.producer}{SUFFIX}", route=route))
+            inputs.append(replace(edge, producer=f"{edge.producer}{FIRST_STEP}", route=route))
     return inputs

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.topology.dependency import Planning
 
+FIRST_STEP = ".local"
+"""Ends the name of the first step of an `aggregate`, which stands before it and is no actor of the user's."""
+
 
 @dataclass(frozen=True)
 class Edge:

@@ -15,7 +15,7 @@ import pytest
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.connectors.sink import END
 from actorstream.control.messages import Commit, Message
-from actorstream.errors import ConfigurationError, RunError, WorkerDiedError
+from actorstream.errors import ConfigurationError, OperatorError, RunError, WorkerDiedError
 from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
@@ -336,8 +336,33 @@ def test_a_checkpoint_of_another_topology_or_with_other_replicas_is_refused(fold
     run(folder, "serial order", "out")
     with pytest.raises(ConfigurationError, match="checkpoint has 3 replicas of actor 'map', this run 2"):
         run(folder, "serial order", "out", "actors.map.replicas=2")
-    with pytest.raises(ConfigurationError, match="in another version"):
+    with pytest.raises(ConfigurationError, match="output default is .*float.*, and was .*int") as raised:
         run(folder, "serial order", "out", 'actors.map.set.value="value * 1.5"')
+    assert len(raised.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "was"),
+    [
+        ("actors.windows.window.size", "300ms", "actor 'windows': key window is .*'300ms'.*, and was .*'100ms'"),
+        ("actors.late.path", "out/elsewhere", "actor 'late': key path is .*elsewhere'?, and was .*late"),
+    ],
+)
+def test_state_and_files_are_not_mixed_with_those_of_other_keys(
+    folder: Path, key: str, value: str, was: str
+) -> None:
+    run(folder, "timestamp order", "out")
+    with pytest.raises(ConfigurationError, match=was):
+        run(folder, "timestamp order", "out", f"{key}={value}")
+
+
+def test_a_run_that_failed_goes_on_with_another_on_error(folder: Path) -> None:
+    case, fails = "serial order", "actors.map.set.value=1000 // (value - 999)"
+    with pytest.raises(OperatorError):
+        run(folder, case, "failed", fails, rate=RATE)
+    run(folder, case, "failed", fails, "actors.map.on_error=skip")
+    run(folder, case, "skipped", fails, "actors.map.on_error=skip")
+    assert content(folder / "failed", case) == content(folder / "skipped", case)
 
 
 def test_a_store_that_cannot_be_written_ends_the_run(folder: Path) -> None:

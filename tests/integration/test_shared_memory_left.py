@@ -93,7 +93,9 @@ class Run:
         with contextlib.suppress(OSError):  # it ended meanwhile
             held.append((process / "maps").read_text())
             for descriptor in (process / "fd").iterdir():
-                with contextlib.suppress(OSError):  # closed meanwhile; of this process, that of the listing itself
+                with contextlib.suppress(
+                    OSError
+                ):  # closed meanwhile; of this process, that of the listing itself
                     held.append(str(descriptor.readlink()))
         return any(name in text for name in self.names for text in held)
 

@@ -9,7 +9,7 @@ from actorstream.errors import ConfigurationError
 
 KEPT = Checkpoint(
     "wc",
-    7,
+    {"split": {"its type": "map"}, "count": {"its type": "top", "key n": "5"}},
     3,
     False,
     (ReplicaState("split", 0, b"a"), ReplicaState("split", 1, b"b"), ReplicaState("count", 0, b"c")),
@@ -18,12 +18,12 @@ COUNTS = {"split": 2, "count": 1}
 
 
 def test_the_same_topology_with_the_same_replicas_fits() -> None:
-    check_fits(KEPT, "wc", 7, COUNTS, "state/")
+    check_fits(KEPT, "wc", KEPT.actors, COUNTS, "state/")
 
 
 def test_each_actor_with_other_replicas_is_named() -> None:
     with pytest.raises(ConfigurationError) as raised:
-        check_fits(KEPT, "wc", 7, {"split": 3, "more": 1}, "state/")
+        check_fits(KEPT, "wc", KEPT.actors, {"split": 3, "more": 1}, "state/")
     assert [problem.message for problem in raised.value.problems] == [
         "the checkpoint has 1 replicas of actor 'count', this run 0",
         "the checkpoint has 0 replicas of actor 'more', this run 1",
@@ -31,10 +31,27 @@ def test_each_actor_with_other_replicas_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "program"), [("other", 7), ("wc", 8)])
-def test_another_topology_or_version_is_refused(name: str, program: int) -> None:
-    with pytest.raises(ConfigurationError, match="is of topology 'wc' in another version"):
-        check_fits(KEPT, name, program, COUNTS, "state/")
+def test_another_topology_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is of topology 'wc', and this one is 'other'"):
+        check_fits(KEPT, "other", KEPT.actors, COUNTS, "state/")
+
+
+def test_each_part_that_differs_is_named() -> None:
+    now = {"split": {"its type": "filter"}, "count": {"its type": "top", "key n": "6"}}
+    with pytest.raises(ConfigurationError) as raised:
+        check_fits(KEPT, "wc", now, COUNTS, "state/")
+    assert [problem.message for problem in raised.value.problems] == [
+        "actor 'split': its type is filter, and was map when the checkpoint was made",
+        "actor 'count': key n is 6, and was 5 when the checkpoint was made",
+    ]
+
+
+def test_the_first_step_of_an_aggregate_that_is_there_or_not_is_the_deployments() -> None:
+    now = {**KEPT.actors, "count.local": {"its type": "top"}}
+    with pytest.raises(ConfigurationError) as raised:
+        check_fits(KEPT, "wc", now, {**COUNTS, "count.local": 1}, "state/")
+    (problem,) = raised.value.problems
+    assert problem.hint == "set deploy.pre_aggregation back"
 
 
 def test_a_replica_finds_its_own_state() -> None:

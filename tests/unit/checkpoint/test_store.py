@@ -20,7 +20,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def checkpoint(number: int, *, ended: bool = False) -> Checkpoint:
     states = (ReplicaState("count", 0, b"state", None), ReplicaState("sink", 0, b"", b"token"))
-    return Checkpoint("wc", 2**64 - 1, number, ended, states)
+    return Checkpoint("wc", {"count": {"its type": "top"}}, number, ended, states)
 
 
 def test_a_store_that_was_never_written_has_no_checkpoint(where: str) -> None:
@@ -100,7 +100,7 @@ def test_a_large_state_lies_beside_the_checkpoint_and_goes_with_it(
     store = CheckpointStore(where)
     for number in (1, 2, 3, 4):
         file = store.write_state(number, 7, pieces_of(values))
-        whole = Checkpoint("wc", 1, number, False, (ReplicaState("count", 0, b"", None, file),))
+        whole = Checkpoint("wc", {}, number, False, (ReplicaState("count", 0, b"", None, file),))
         store.write(whole)
     names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir() if path.name.startswith("state-"))
     assert names == [f"state-{number:012d}-7" for number in (3, 4)]

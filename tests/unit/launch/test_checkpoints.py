@@ -26,7 +26,7 @@ def job() -> Job:
 
 def test_numbers_go_on_where_the_store_ends(job: Job, tmp_path: Path) -> None:
     store = CheckpointStore(str(tmp_path))
-    store.write(Checkpoint("earlier", 0, 41, True, ()))
+    store.write(Checkpoint("earlier", {}, 41, True, ()))
     made = checkpoints_of(job, store, 1.0)
     assert [made.due(0.0), made.due(1.0)] == [None, 42]
     taken = {each.id: Snapshot(0, each.id, 42, b"x", None) for each in job.plan.replicas}
