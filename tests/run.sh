@@ -15,6 +15,7 @@ python=${PYTHON:-python3}
 if [ ! -x .venv/bin/python ]; then
     "$python" -m venv .venv
 fi
+.venv/bin/python -m pip --version >/dev/null 2>&1 || .venv/bin/python -m ensurepip >/dev/null # of uv: it has no pip
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 PATH="$PWD/.venv/bin:$PATH"
 python -m compileall -q -j 0 actorstream apps benchmarks tests

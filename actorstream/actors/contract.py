@@ -69,6 +69,8 @@ class Contract:
     one_replica: bool = False
     """It makes one result of all rows that a replica gets, so another number of replicas is another output. `replicas = "auto"`
     is one, and rows go to several replicas only by a key or a route that the topology writes."""
+    alone: str = ""
+    """Why it can have one replica only."""
     two_steps: bool = False
     """It can aggregate before rows are sent by key: the class has `local_stage` and `second_stage`."""
     program: bool = False

@@ -6,6 +6,7 @@ from C (native/generate.py); no state here.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
     keys = {} if isinstance(given, str) else dict(given)
     keys.pop("type", None)
     prefix, nulls = keys.pop("prefix", None), keys.pop("nulls", 0.0)
-    if not isinstance(nulls, int | float) or not 0 <= nulls <= 1:
+    if type(nulls) not in (int, float) or not 0 <= nulls <= 1:
         raise DistributionError("nulls", f"is {nulls!r}", "the share of rows without a value, from 0 to 1")
     if nulls and not field.nullable:
         raise DistributionError("nulls", "is set for a type that allows none", "a type that ends in '?'")
@@ -110,7 +111,7 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
     if name is None:
         name, keys = _usual(field, keys, event_time)
         prefix = f"{field.name}-" if prefix is None and field.kind is Kind.STRING else prefix
-    if name not in _MAKERS:
+    if not isinstance(name, str) or name not in _MAKERS:
         raise DistributionError(
             "distribution", f"is {name!r}", ", ".join(_MAKERS), did_you_mean(str(name), _MAKERS)
         )
@@ -245,7 +246,13 @@ def _choice(field: Field, keys: Mapping[str, Any]) -> _Made:
             "values", f"is {values!r}" if values else "is missing", "a list of at least one value"
         )
     weights = keys.get("weights", [1] * len(values))
-    if len(weights) != len(values) or min(weights) < 0 or not sum(weights) > 0:
+    are_numbers = isinstance(weights, list | tuple) and all(type(each) in (int, float) for each in weights)
+    if (
+        not are_numbers
+        or len(weights) != len(values)
+        or not min(weights) >= 0
+        or not 0 < sum(weights) < math.inf
+    ):
         raise DistributionError("weights", f"is {weights!r}", f"{len(values)} numbers, 0 or more, not all 0")
     return _ranked(np.array(weights, np.float64)), tuple(_checked(field, value) for value in values)
 

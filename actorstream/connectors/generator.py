@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.contract import Contract
@@ -125,8 +126,12 @@ class GeneratorSource(Source):
         shards, event_rate = keys.get("shards", 1), keys.get("event_rate")
         if not 1 <= shards <= MAX_SHARDS:
             problems.append(Problem("shards", f"is {shards}", f"1 to {MAX_SHARDS}"))
-        if event_rate is not None and not event_rate >= 1 / FINEST_RATE:
-            problems.append(Problem("event_rate", f"is {event_rate}", f"{1 / FINEST_RATE} rows/s or more"))
+        if event_rate is not None and not 1 / FINEST_RATE <= event_rate < inf:
+            problems.append(
+                Problem(
+                    "event_rate", f"is {event_rate}", f"a finite number of {1 / FINEST_RATE} rows/s or more"
+                )
+            )
         problems += preset_problems(keys)
         if problems:
             return problems

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 HISTORY, LIVE = "history", "live"
+ALONE = "several replicas share the partitions of the history and need `cut`, since none of them knows where all of it ends"
 _OWN = ("rate", "idle_timeout")
 """Keys that the runtime reads at the source as a whole."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,7 +94,8 @@ class HistoryThenLive(Source):
         )
         if history is None or live is None:  # missing or wrong, which is reported already
             return cls.contract
-        return replace(live, replicas_meet=history.replicas_meet or live.replicas_meet)
+        meet = history.replicas_meet or live.replicas_meet
+        return replace(live, replicas_meet=meet, alone="" if keys.get("cut") is not None else ALONE)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

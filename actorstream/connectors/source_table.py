@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 
+SOURCES = {name: where for name, where in BUILTIN.items() if name.endswith("-source")}
+
+
 @dataclass(frozen=True)
 class SourceTable:
     """A source as a key's value: `{ type = "csv-source", path = "…" }`.
@@ -98,11 +101,11 @@ class SourceTable:
 
 def _source_class(name: Any) -> type[Source]:
     try:
-        found: Any = TypeRegistry(BUILTIN).resolve(name)
+        found: Any = TypeRegistry(SOURCES).resolve(name)
     except NotFoundError as error:
         raise _mismatch(error.message, [error.allowed], "type", error.hint) from None
     if found.role != "source":
-        raise MismatchError(name, "the type of a source", path=("type",))
+        raise MismatchError(name, f"{listed(SOURCES)}, or the class of a source", path=("type",))
     return found  # type: ignore[no-any-return]
 
 

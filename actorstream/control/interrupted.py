@@ -7,13 +7,15 @@ from actorstream.errors import RunError
 
 class Interrupted(RunError):
     """The user stopped the run. `drained`: everything read so far was committed; `committing`: sinks were committing
-    when it was stopped, so some may have and some not."""
+    when it was stopped, so some may have and some not; `began`: whether its sources had begun."""
 
-    def __init__(self, drained: bool, *, committing: bool = False) -> None:
+    def __init__(self, drained: bool, *, committing: bool = False, began: bool = True) -> None:
         if committing:
             text = "stopped while sinks were committing: some may have committed, others not"
         elif drained:
             text = "interrupted: sources ended early, sinks committed"
+        elif not began:
+            text = "stopped before its sources began: nothing was read, nothing committed"
         else:
             text = "aborted: nothing committed"
         super().__init__(text)

@@ -91,4 +91,4 @@ def stopped_early(spec: CheckpointSpec | None, *, resumes: bool) -> Interrupted 
                 return Suspended(spec.path, None)
         except (ActorstreamError, OSError):
             """What is wrong with the store, the next run says."""
-    return Interrupted(drained=False)
+    return Interrupted(drained=False, began=False)

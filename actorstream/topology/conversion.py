@@ -21,6 +21,8 @@ from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.quantities import DURATION_ALLOWED, parse_duration
 from actorstream.topology.suggestions import did_you_mean, listed
 
+LONGEST_PATH, LONGEST_NAME = 4095, 255
+"""Bytes that Linux allows."""
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 _DATES = {datetime.datetime: "a date and time", datetime.date: "a date", datetime.time: "a time"}
 _LISTS = (list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection)
@@ -245,7 +247,15 @@ def _instance(value: Any, kind: type, base: Path) -> Any:
         return value
     if issubclass(kind, PurePath):
         _check(isinstance(value, (str, PurePath)) and value != "", value, value, "a path as text")
-        return kind(base / Path(value).expanduser())
+        path = kind(base / Path(value).expanduser())
+        text = str(path).encode("utf-8", "surrogatepass")
+        if b"\0" in text:
+            raise MismatchError(value, "a path without the character NUL")
+        if len(text) > LONGEST_PATH or any(len(each) > LONGEST_NAME for each in text.split(b"/")):
+            raise MismatchError(
+                value, f"a path of at most {LONGEST_PATH} bytes, {LONGEST_NAME} each name in it"
+            )
+        return path
     if kind is datetime.timedelta and isinstance(value, str):
         try:
             return parse_duration(value)

@@ -13,7 +13,7 @@ from actorstream.topology.conversion import MismatchError, allowed_by, convert
 from actorstream.topology.positions import Path as KeyPath
 from actorstream.topology.quantities import SIZE_ALLOWED, parse_size
 from actorstream.topology.suggestions import did_you_mean, listed
-from actorstream.topology.written import Written
+from actorstream.topology.written import Written, dotted
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -49,10 +49,14 @@ def decode_value(
 ) -> Any:
     """One value as its annotation asks for it; MismatchError if it is not that."""
     struct = _struct_in(annotation)
-    if struct is not None and isinstance(value, dict) and problems is not None:
+    if struct is not None and isinstance(value, dict | list) and problems is not None:
+        if typing.get_origin(annotation) is list:
+            if isinstance(value, dict):
+                raise MismatchError(value, f"an array of tables: [[{dotted(path)}]], or [{{ … }}]")
+            return _decode_structs(struct, value, path, written, problems)
+        if isinstance(value, list):
+            raise MismatchError(value, f"one table: [{dotted(path)}]")
         return decode_struct(struct, value, path, written, problems)
-    if struct is not None and isinstance(value, list) and problems is not None:
-        return _decode_structs(struct, value, path, written, problems)
     if _is_size(annotation):
         try:
             value = parse_size(value)

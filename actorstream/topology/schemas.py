@@ -114,6 +114,10 @@ def check_contract(actor: GraphActor, written: Written, problems: list[Problem])
     except Exception as error:  # an outside class's code
         found, what = None, f"its contract_of raised {error!r}"
     if isinstance(found, type(actor.cls.contract)):  # type: ignore[attr-defined]
+        if actor.replicas > 1 and found.alone:
+            problems.append(
+                written.problem(("actors", actor.name, "replicas"), f"is {actor.replicas}", "1", found.alone)
+            )
         return True
     problems.append(written.problem(("actors", actor.name), what, "an actorstream.Contract"))
     return False

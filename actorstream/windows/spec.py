@@ -105,7 +105,7 @@ def parse_window(
     if not isinstance(table, Mapping):
         return None, [Problem(where, f"is {table!r}", WINDOW_ALLOWED)]
     kind = table.get("type")
-    if kind not in REQUIRED:
+    if not isinstance(kind, str) or kind not in REQUIRED:
         said = "has no type" if kind is None else f"is {kind!r}"
         hint = did_you_mean(str(kind), REQUIRED) if kind is not None else ""
         return None, [Problem(f"{where}.type", said, listed(map(repr, REQUIRED)), hint)]

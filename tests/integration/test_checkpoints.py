@@ -336,7 +336,7 @@ def test_a_checkpoint_of_another_topology_or_with_other_replicas_is_refused(fold
     run(folder, "serial order", "out")
     with pytest.raises(ConfigurationError, match="checkpoint has 3 replicas of actor 'map', this run 2"):
         run(folder, "serial order", "out", "actors.map.replicas=2")
-    with pytest.raises(ConfigurationError, match="output default is .*float.*, and was .*int") as raised:
+    with pytest.raises(ConfigurationError, match=r"output default is .*float.*, and was .*int") as raised:
         run(folder, "serial order", "out", 'actors.map.set.value="value * 1.5"')
     assert len(raised.value.problems) == 1
 
@@ -344,7 +344,11 @@ def test_a_checkpoint_of_another_topology_or_with_other_replicas_is_refused(fold
 @pytest.mark.parametrize(
     ("key", "value", "was"),
     [
-        ("actors.windows.window.size", "300ms", "actor 'windows': key window is .*'300ms'.*, and was .*'100ms'"),
+        (
+            "actors.windows.window.size",
+            "300ms",
+            "actor 'windows': key window is .*'300ms'.*, and was .*'100ms'",
+        ),
         ("actors.late.path", "out/elsewhere", "actor 'late': key path is .*elsewhere'?, and was .*late"),
     ],
 )

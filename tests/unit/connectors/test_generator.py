@@ -202,6 +202,18 @@ def test_the_next_event_time_is_a_promise() -> None:
         ({"schema": {"a": {"type": "int", "distribution": "constant"}}}, "schema.a.value", ""),
         ({"schema": {"a": {"type": "bool", "distribution": "bernoulli", "p": 2}}}, "schema.a.p", ""),
         ({"schema": {"a": {"type": "int", "nulls": 0.5}}}, "schema.a.nulls", ""),
+        ({"schema": {"a": {"type": "int?", "nulls": True}}}, "schema.a.nulls", ""),
+        ({"schema": {"a": {"type": "int", "distribution": []}}}, "schema.a.distribution", ""),
+        (
+            {
+                "schema": {
+                    "a": {"type": "int", "distribution": "choice", "values": [1, 2], "weights": ["x", 2]}
+                }
+            },
+            "schema.a.weights",
+            "",
+        ),
+        ({"schema": {"a": "int"}, "event_rate": float("inf")}, "event_rate", ""),
         ({"schema": {"a": {"type": "bytes"}}}, "schema.a.distribution", ""),
         ({"schema": {"a": "int"}, "event_time": "b"}, "event_time", ""),
         ({"schema": {"a": "int"}, "shards": 0}, "shards", ""),

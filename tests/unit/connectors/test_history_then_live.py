@@ -197,7 +197,16 @@ path = "out.csv"
         ('live.path="nowhere"', "actors.all.live.path: "),
         ('live.pth="x"', "actors.all.live.pth: is not a key here; allowed: type, path, "),
         ('live.type="csv"', "actors.all.live.type: there is no type 'csv'; allowed: "),
-        ('live.type="csv-sink"', "actors.all.live.type: is 'csv-sink'; allowed: the type of a source"),
+        ('live.type="csv-sink"', "actors.all.live.type: there is no type 'csv-sink'; allowed: csv-source, "),
+        ('live.type="map"', "actors.all.live.type: there is no type 'map'; allowed: csv-source, "),
+        (
+            'live.type="actorstream.connectors.csv_sink:CsvSink"',
+            "actors.all.live.type: is 'actorstream.connectors.csv_sink:CsvSink'; allowed: ",
+        ),
+        (
+            "replicas=2",
+            "actors.all.replicas: is 2; allowed: 1 (several replicas share the partitions of the history",
+        ),
         ("live.path=3", "actors.all.live.path: is 3; allowed: a path as text"),
         (
             "live.rate=5",

@@ -98,6 +98,13 @@ def test_values_become_what_the_annotation_asks_for(value: Any, annotation: Any,
         (1, str, "is 1", "text"),
         (1, Path, "is 1", "a path as text"),
         ("", Path, "is ''", "a path as text"),
+        ("a\0b", Path, "is 'a\\x00b'", "a path without the character NUL"),
+        (
+            "é" * 128,
+            Path,
+            "is '" + "é" * 76 + "...",
+            "a path of at most 4095 bytes, 255 each name in it",
+        ),
         (
             "10",
             datetime.timedelta,

@@ -25,6 +25,7 @@ class Outer(msgspec.Struct):
     size: Bytes = 8
     from_: str = msgspec.field(name="from", default="")
     inner: Inner | None = None
+    more: list[Inner] = []
 
 
 def decoded(table: dict[str, object]) -> tuple[Outer | None, list[str]]:
@@ -44,13 +45,23 @@ def test_every_wrong_field_is_reported_and_the_others_are_kept() -> None:
     )
     assert found == Outer("x")
     assert problems == [
-        "o.nmae: is not a key here; allowed: name, count, size, from, inner (did you mean 'name'?)",
+        "o.nmae: is not a key here; allowed: name, count, size, from, inner, more (did you mean 'name'?)",
         "o.count: is 0; allowed: at least 1",
         'o.size: is \'?\'; allowed: bytes, as a number or as text such as "64KiB", "4MiB", "1GB"',
         "o.from: is 5; allowed: text",
         "o.inner.sed: is not a key here; allowed: every, seed (did you mean 'seed'?)",
         'o.inner.every: is missing; allowed: a duration such as "10s", "50ms" or "1h30m" (units d, h, m, s, ms, us)',
     ]
+
+
+def test_an_array_in_place_of_a_table_and_a_table_in_place_of_an_array_are_named() -> None:
+    found, problems = decoded({"name": "x", "inner": [{"every": "2s"}], "more": {"every": "2s"}})
+    assert found == Outer("x")
+    assert problems == [
+        "o.inner: is [{'every': '2s'}]; allowed: one table: [o.inner]",
+        "o.more: is {'every': '2s'}; allowed: an array of tables: [[o.more]], or [{ … }]",
+    ]
+    assert decoded({"name": "x", "inner": []})[1] == ["o.inner: is []; allowed: one table: [o.inner]"]
 
 
 def test_without_a_required_field_there_is_no_struct() -> None:

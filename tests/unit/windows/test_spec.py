@@ -56,6 +56,7 @@ def test_all_that_is_wrong_is_said_at_once():
     [
         (5, "a table such as"),
         ({"size": "1s"}, "has no type"),
+        ({"type": ["tumbling"], "size": "1s"}, "is ['tumbling']"),
         ({"type": "tumblin", "size": "1s"}, "did you mean 'tumbling'?"),
         ({"type": "tumbling", "size": "0s"}, "longer than 0"),
         ({"type": "tumbling", "size": -5}, "longer than 0"),
