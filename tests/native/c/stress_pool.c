@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { MOST_LANES = 3, MOST_CAPACITY = 64, PATIENCE = 120 };
+enum { MOST_LANES = 3, MOST_CAPACITY = 64, PATIENCE = 600 };
 
 typedef struct load {
     const char *name;

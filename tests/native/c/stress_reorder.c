@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-enum { TUPLES = 50, PATIENCE = 120 };
+enum { TUPLES = 50, PATIENCE = 600 };
 
 typedef struct load {
     const char *name;

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-enum { PARTITIONS = 5, PATIENCE = 120 };
+enum { PARTITIONS = 5, PATIENCE = 600 };
 
 static const struct {
     const char *name;
