@@ -267,7 +267,7 @@ def summary(result: RunResult, processes: int) -> None:
     read = sum(rows[0] for rows in _sources(report))
     ending = "interrupted, committed what was read" if result.interrupted is not None else "done"
     if result.suspended is not None:
-        ending = f"{result.suspended}; so far"
+        ending = f"{result.suspended}; read until it stopped"
     dead = f", {report['dead']:,} dead letters" if report["dead"] else ""
     workers = f"{report['workers']} worker{'s' if report['workers'] > 1 else ''}"
     if processes < report["workers"]:
