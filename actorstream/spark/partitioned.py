@@ -36,9 +36,10 @@ class PartitionedFiles:
         staging: where the files lie until they are visible.
         prefix: of their names; nobody else's begin so.
         schema: of the rows, as Arrow's.
-        fields: those whose values name the folders; they are not in the files.
+        fields: those whose values name the folders.
         compression: of the column chunks; None: none.
         number: of the next file.
+        keep: the files have the partition fields, too.
     """
 
     def __init__(
@@ -49,11 +50,14 @@ class PartitionedFiles:
         fields: Sequence[str],
         compression: str | None,
         number: int = 0,
+        *,
+        keep: bool = False,
     ) -> None:
         import pyarrow as pa
 
         self.staging, self.prefix, self.fields = staging, prefix, tuple(fields)
-        self.schema = pa.schema([each for each in schema if each.name not in self.fields])
+        self._left_out = () if keep else self.fields
+        self.schema = pa.schema([each for each in schema if each.name not in self._left_out])
         self._compression = compression
         self._open: dict[str, tuple[Path, Any]] = {}
         """Folder -> the file that is being written and its writer; the one that was used last is the last."""
@@ -79,7 +83,7 @@ class PartitionedFiles:
             self._end(folder)
         ended, self._ended = self._ended, []
         if ended:
-            _force(self.staging)
+            force(self.staging)
         return ended
 
     def drop(self) -> None:
@@ -110,7 +114,7 @@ class PartitionedFiles:
         found, places = np.unique(codes, return_inverse=True)
         order = np.argsort(places, kind="stable")
         ends = np.cumsum(np.bincount(places, minlength=len(found)))
-        files = rows.drop_columns(list(self.fields)).take(order)
+        files = rows.drop_columns(list(self._left_out)).take(order)
         split, first = [], 0
         for code, end in zip(found.tolist(), ends.tolist()):
             names = []
@@ -137,7 +141,7 @@ class PartitionedFiles:
     def _end(self, folder: str) -> None:
         path, writer = self._open.pop(folder)
         writer.close()
-        _force(path)
+        force(path)
         self._ended.append(StagedPart(path.name, folder, path.stat().st_size))
 
 
@@ -160,7 +164,8 @@ def escaped(text: str) -> str:
     return "".join(f"%{ord(each):02X}" if each in _ESCAPED else each for each in text)
 
 
-def _force(path: Path) -> None:
+def force(path: Path) -> None:
+    """Makes what is in a file or folder safe on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,5 +1,5 @@
-"""spark-sink: results as a folder of Parquet files, or a Delta table, that Spark reads, visible from checkpoint to checkpoint.
-Needs neither Spark nor Java: the files are Arrow's."""
+"""spark-sink: results as a folder of Parquet files, a Delta table or an Iceberg table that Spark reads, visible from checkpoint
+to checkpoint. Needs neither Spark nor Java: the files are Arrow's."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from actorstream.connectors.staged_file import make_folder, sync_folder
 from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.events.fields import FLOATS, Kind
 from actorstream.spark.arrow_rows import arrow_rows, arrow_schema
-from actorstream.spark.delta_log import FOLDER, DeltaLog, delta_schema
+from actorstream.spark.delta_table import DeltaFiles
+from actorstream.spark.iceberg_table import IcebergFiles
 from actorstream.spark.partitioned import PartitionedFiles, StagedPart
+from actorstream.spark.table_files import PACKAGES, TableFiles, add_files, installed, number_of, take_back
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 STAGING = "_actorstream"
 """The folder of files that are not visible yet, in the table's; Spark passes over names that begin so."""
 Mode = Literal["error", "append", "overwrite"]
+_ICEBERG = {
+    "table": 'the name of a table with its namespace, such as "db.results"',
+    "catalog": 'the properties of a catalog, such as { type = "rest", uri = "https://…" }',
+}
 
 
 class SparkSink(Sink):
@@ -34,11 +40,14 @@ class SparkSink(Sink):
 
     Args:
         path: the folder.
-        format: "parquet", or "delta": a log in the folder names the files, so that those of a commit are visible at once.
+        format: "parquet"; or "delta" or "iceberg": a table whose versions name the files, so that those of a commit are
+            visible at once.
+        table, catalog: of iceberg: the table's name with its namespace, and the properties of its catalog as PyIceberg takes
+            them, such as `{ type = "rest", uri = "https://…" }`.
         partition_by: fields whose values name the folders, outermost first.
         mode: what happens to files that are there when a run begins anew: "error", "append" (they stay) or "overwrite"
-            (they are removed with the first commit; a Delta table keeps them for its versions before). A run that is resumed
-            goes on with its own.
+            (they are removed with the first commit; a table with versions keeps them for those before). A run that is
+            resumed goes on with its own.
         compression: of the column chunks.
 
     `prepare` ends the files so far and keeps them in a staging folder; `commit` moves them to their places. A token names
@@ -52,7 +61,9 @@ class SparkSink(Sink):
         self,
         path: Path,
         *,
-        format: Literal["parquet", "delta"] = "parquet",
+        format: Literal["parquet", "delta", "iceberg"] = "parquet",
+        table: str | None = None,
+        catalog: dict[str, str] | None = None,
         partition_by: list[str] | None = None,
         mode: Mode = "error",
         compression: Literal["snappy", "zstd", "gzip", "lz4", "none"] = "snappy",
@@ -63,7 +74,7 @@ class SparkSink(Sink):
             mode,
             compression,
         )
-        self.format = format
+        self.format, self._table_name, self._catalog = format, table or "", catalog or {}
         self._run = secrets.token_hex(6)
         self._files: PartitionedFiles | None = None
         self._gathered: list[Any] = []
@@ -75,7 +86,7 @@ class SparkSink(Sink):
         self._next = 0
         """The number of the next file of this run."""
         self._resumed = self._kept = self._wrote = False
-        self._log: DeltaLog | None = None
+        self._opened: TableFiles | None = None
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
@@ -98,6 +109,16 @@ class SparkSink(Sink):
                     "partition_by", f"is {chosen}", "some of the fields, each once; the files have the others"
                 )
             )
+        format = keys.get("format", "parquet")
+        if format in PACKAGES:
+            problems += installed("spark-sink", format)
+        for name in ("table", "catalog"):
+            if bool(keys.get(name)) != (format == "iceberg"):
+                what = "is missing" if format == "iceberg" else f"is given, and format is {format!r}"
+                allowed = _ICEBERG[name] if format == "iceberg" else 'no such key, or format = "iceberg"'
+                problems.append(Problem(name, what, allowed))
+        if format == "iceberg" and "." not in str(keys.get("table") or "."):
+            problems.append(Problem("table", f"is {keys['table']!r}", _ICEBERG["table"]))
         blocking = base / keys["path"] if "path" in keys else base
         blocking = next((each for each in (blocking, *blocking.parents) if each.exists()), blocking)
         if not blocking.is_dir():
@@ -121,35 +142,34 @@ class SparkSink(Sink):
             raise ConfigurationError(
                 Problem("path", what, allowed, "--resume goes on with an interrupted run")
             )
-        if self.format == "delta" and (before or (self.path / FOLDER).exists()):
-            before = self._table_before()
+        if (table := self._table()) is not None:
+            before = self._table_before(table, before)
         self._replaced = before if self.mode == "overwrite" else []
         self._clean_up()
 
-    def _table_before(self) -> list[str]:
-        """The files of the Delta table that is there. ConfigurationError: rows cannot be added to it."""
-        log = DeltaLog(self.path)
-        problems = [] if self.input_schema is None else log.check(self._delta_schema(), self.partition_by)
-        if log.version < 0:
-            problems.append(
-                Problem("path", f"{str(self.path)!r} is no Delta table", "one, or an empty folder")
-            )
-        elif self.mode == "error":
-            problems.append(
-                Problem("path", f"{str(self.path)!r} is a Delta table", 'mode = "append" or "overwrite"')
-            )
-        elif self.mode == "overwrite" and log.begins:
-            what = f"is 'overwrite', and the log of {str(self.path)!r} begins at version {log.begins}"
-            problems.append(
-                Problem("mode", what, "append, or another folder", "old versions have been removed")
-            )
+    def _table_before(self, table: TableFiles, before: list[str]) -> list[str]:
+        """The files of the table that is there. ConfigurationError: rows cannot be added to it."""
+        table.read()
+        problems, files = table.problems(self.partition_by), table.files()
+        if files is None and before:
+            what = f"{str(self.path)!r} has files such as {before[0]!r}, and there is no {self.format} table"
+            problems.append(Problem("path", what, "a table, or an empty folder"))
+        elif files is not None and self.mode == "error":
+            what = f"is 'error', and {table} is there"
+            problems.append(Problem("mode", what, '"append" or "overwrite", or another table'))
         if problems:
             raise ConfigurationError(problems)
-        return list(log.active)
+        return files or []
 
-    def _delta_schema(self) -> str:
-        assert self.input_schema is not None
-        return delta_schema(arrow_schema(self.input_schema))
+    def _table(self) -> TableFiles | None:
+        """The table whose versions name the files; None: files are visible by their places alone."""
+        if self._opened is None and self.format != "parquet" and self.input_schema is not None:
+            schema = arrow_schema(self.input_schema)
+            if self.format == "delta":
+                self._opened = DeltaFiles(self.path, schema)
+            else:
+                self._opened = IcebergFiles(self._table_name, self._catalog, self.path, schema)
+        return self._opened
 
     def on_batch(self, batch: Batch) -> None:
         own = batch.compact()  # what waits must not keep the memory of its jumbo tuple
@@ -172,9 +192,10 @@ class SparkSink(Sink):
     def _partitioned(self, schema: Any) -> PartitionedFiles:
         if self._files is None:
             compression = None if self.compression == "none" else self.compression
-            prefix = f"{self._prefix}{self._run}-"
+            prefix = self._writer
             self._files = PartitionedFiles(
-                self.path / STAGING, prefix, schema, self.partition_by, compression, self._next
+                *(self.path / STAGING, prefix, schema, self.partition_by, compression, self._next),
+                keep=self.format == "iceberg",
             )
         return self._files
 
@@ -183,18 +204,17 @@ class SparkSink(Sink):
         """Of the names of all files of this replica."""
         return f"part-{self._context.replica if self._context is not None else 0:05d}-"
 
+    @property
+    def _writer(self) -> str:
+        """Begins the names of its files of this run."""
+        return f"{self._prefix}{self._run}-"
+
     # -- two phases
 
     def prepare(self, barrier: int) -> dict[str, Any]:
         self._write()
-        schema, is_delta = self.input_schema, self.format == "delta"
-        if (
-            barrier == END
-            and not self._wrote
-            and not self.partition_by
-            and schema is not None
-            and not is_delta
-        ):
+        schema, is_plain = self.input_schema, self.format == "parquet"
+        if barrier == END and not self._wrote and not self.partition_by and schema is not None and is_plain:
             self._partitioned(parquet_sink.file_schema(schema)).write_empty()
             self._wrote = True
         if self._files is not None:
@@ -204,15 +224,16 @@ class SparkSink(Sink):
             **{"path": str(self.path), "end": barrier == END, "kept": self._kept, "wrote": self._wrote},
             **{"run": self._run, "next": self._next},
             **{"files": [list(part) for part in self._waiting], "replaced": list(self._replaced)},
-            "delta": [self._delta_schema(), self.partition_by] if is_delta and schema is not None else None,
         }
         self._kept = self._kept or barrier != END
         return self._prepared  # type: ignore[no-any-return]
 
     def commit(self, token: dict[str, Any]) -> None:
-        """Moves the files of the token to their places. RunError: one of them is gone."""
+        """Moves the files of the token to their places, and makes a version of the table that has them. RunError: one of them
+        is gone."""
         path, parts = Path(token["path"]), [StagedPart(*each) for each in token["files"]]
-        for old in token["replaced"] if token["delta"] is None else ():
+        table = self._table()
+        for old in token["replaced"] if table is None else ():
             Path(old).unlink(missing_ok=True)
         changed = set()
         for part in parts:
@@ -225,10 +246,9 @@ class SparkSink(Sink):
                 raise RunError(f"{str(final)!r} cannot be committed: its staged file is gone; run again")
         for folder in changed:
             sync_folder(folder)
-        if token["delta"] is not None:
-            self._log = self._log or DeltaLog(path)
-            schema, fields = token["delta"]
-            self._log.commit(schema, fields, parts, token["replaced"])
+        if table is not None:
+            writer = f"{self._prefix}{token['run']}-"
+            add_files(table, parts, token["replaced"], writer, token["next"], self.partition_by)
         moved = {part.name for part in parts}
         self._waiting = [part for part in self._waiting if part.name not in moved]
         self._replaced = [] if token["replaced"] else self._replaced
@@ -257,16 +277,13 @@ class SparkSink(Sink):
             self._waiting = [StagedPart(*each) for each in snapshot["files"]]
             self._replaced = list(snapshot["replaced"])
             self._run, self._next = snapshot["run"], snapshot["next"]
-            moved = []  # by a checkpoint after this one, which cannot be read
-            for path in visible(self.path):
-                number = path.stem.removeprefix(f"{self._prefix}{self._run}-")
-                if number.isdigit() and int(number) >= self._next:
-                    moved.append(path)
-            if moved and snapshot["delta"] is not None:
-                gone = [str(path.relative_to(self.path)) for path in moved]
-                schema, fields = snapshot["delta"]
-                DeltaLog(self.path).commit(schema, fields, [], gone)
-            for path in moved:
+            names = (path for path in visible(self.path) if path.name.startswith(self._writer))
+            moved = {  # by a checkpoint after this one, which cannot be read
+                path.name: path for path in names if number_of(path.name) >= self._next
+            }
+            if (table := self._table()) is not None:
+                self._next = take_back(table, self._writer, moved, self._next, self.partition_by)
+            for path in moved.values():
                 path.unlink()
         self._clean_up()
 
