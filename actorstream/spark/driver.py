@@ -65,8 +65,11 @@ def push_rows(spark: SparkSession, task: dict[str, Any], tell: Tell, stopped: th
     in_order = GroupQuery.of_keys(keys) if known is None or known.by_group else None
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(task["batch_rows"]))
     try:
-        query = in_order or Query(read_table(spark, task), keys)
-        found = query.snapshot(task["range_rows"])
+        version = None
+        if in_order is None:
+            table, version = read_table(spark, task, None if known is None else known.version)
+        query = in_order or Query(table, keys)
+        found = query.snapshot(task["range_rows"])._replace(version=version)
     except ActorstreamError:
         raise
     except Exception as error:

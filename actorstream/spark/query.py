@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from actorstream.errors import ConfigurationError, DataError, Problem
 from actorstream.spark.push import RESULT, Targets, pusher
 from actorstream.spark.session import CONNECT
+from actorstream.spark.table_files import PACKAGES
+from actorstream.spark.table_input import has_source, read_version
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class TableSnapshot(NamedTuple):
         by_group: the row groups of the files follow one another in time; `bounds` are numbers of row groups, and the digest
             is one of the footers.
         starts: the event times at which ranges begin, but for the first; None: those are the `bounds`.
+        version: of a Delta or Iceberg table, where it is known.
     """
 
     rows: int
@@ -43,21 +46,35 @@ class TableSnapshot(NamedTuple):
     bounds: list[int]
     by_group: bool = False
     starts: list[int] | None = None
+    version: int | None = None
 
 
-def read_table(spark: SparkSession, keys: Mapping[str, Any]) -> DataFrame:
-    """The rows before they are put in order: `sql`, or a table or files, then `preprocess` over the view `input`."""
+def read_table(
+    spark: SparkSession, keys: Mapping[str, Any], version: int | None = None
+) -> tuple[DataFrame, int | None]:
+    """The rows before they are put in order: `sql`, or a table or files, then `preprocess` over the view `input`. And the
+    version of the table if that is known: `version`, which an earlier run has read, or the latest."""
+    number = None
     if keys.get("sql"):
         found = spark.sql(keys["sql"])
+    elif keys.get("catalog"):
+        found, number = read_version(spark, keys, version)
     elif keys.get("table_name"):
         found = spark.read.options(**keys["options"]).table(keys["table_name"])
     else:
-        reader = spark.read.format(keys["format"] or "parquet").options(**keys["options"])
-        found = reader.load(keys["path"]) if keys.get("path") else reader.load()
+        format = keys["format"] or "parquet"
+        reader = spark.read.format(format).options(**keys["options"])
+        try:
+            found = reader.load(keys["path"]) if keys.get("path") else reader.load()
+            _ = found.schema  # a server of sessions looks at the format only now
+        except Exception as error:
+            if format not in PACKAGES or has_source(error):
+                raise
+            found, number = read_version(spark, keys, version)
     if keys.get("preprocess"):
         found.createOrReplaceTempView(VIEW)
         found = spark.sql(keys["preprocess"])
-    return found
+    return found, number
 
 
 class Query:

@@ -46,7 +46,8 @@ class SparkSource(Source):
         path: a file, folder or glob, or the URL of one that Spark can reach ("s3a://bucket/folder"); or
         table: the name of a table; or
         sql: a query.
-        format: what `path` is: parquet (unless set), csv, json, orc, delta, …; jdbc needs no path.
+        format: what `path` is: parquet (unless set), csv, json, orc, delta, iceberg, …; jdbc needs no path.
+        catalog: of `format = "iceberg"` with `table`: the properties of the table's catalog, as PyIceberg takes them.
         options: of Spark's reader, such as `{ header = "true" }`.
         preprocess: SQL over the view `input`, which is what was read.
         event, schema: the fields; columns are found by name. One of the two is needed.
@@ -72,6 +73,7 @@ class SparkSource(Source):
         sql: str | None = None,
         format: str | None = None,
         options: dict[str, str] | None = None,
+        catalog: dict[str, str] | None = None,
         preprocess: str | None = None,
         master: str = LOCAL,
         host: str = "",
@@ -91,7 +93,13 @@ class SparkSource(Source):
                 "sql": sql,
                 "format": format,
             },
-            **{"options": options or {}, "preprocess": preprocess, "master": master, "tasks": tasks},
+            **{
+                "options": options or {},
+                "catalog": catalog or {},
+                "preprocess": preprocess,
+                "master": master,
+                "tasks": tasks,
+            },
             **{"range_rows": range_rows, "batch_rows": batch_rows, "spark": spark or {}, "logs": logs},
         }
         self._state: dict[str, Any] = {"table": None, "range": 0, "lanes": None, "rows": 0, "task": None}
@@ -118,6 +126,8 @@ class SparkSource(Source):
             problems.append(
                 Problem("path", what, "one of path, table and sql (or a format that needs no path)")
             )
+        if keys.get("catalog") and (keys.get("format") != "iceberg" or not keys.get("table")):
+            problems.append(Problem("catalog", "is given", 'with format = "iceberg" and `table`'))
         if keys.get("event") is None and not keys.get("schema"):
             hint = "the table is not opened before the run, since that would start Spark"
             problems.append(Problem("schema", "is missing", "the fields and their types, or `event`", hint))

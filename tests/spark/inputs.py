@@ -67,6 +67,34 @@ def written_as(spark: Any, what: str, path: Path) -> tuple[dict[str, Any], list[
     return keys, sorted((number * 7 % 500, f"row {number}") for number in range(500))
 
 
+TABLES = "tables"
+
+
+def catalog_in(folder: Path) -> dict[str, str]:
+    """Properties of an Iceberg catalog in a folder."""
+    return {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db"}
+
+
+def table_of(format: str, folder: Path, rows: list[tuple[int, str]], **keys: Any) -> dict[str, Any]:
+    """Writes rows into a table of the format by a spark-sink, in folders by name; the keys of a source that reads it."""
+    from actorstream.connectors.sink import END
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+    from actorstream.spark.sink import SparkSink
+
+    where = {"table": "db.rows", "catalog": catalog_in(folder)} if format == "iceberg" else {}
+    made = SparkSink(folder / TABLES, format=format, partition_by=["name"], **where, **keys)  # type: ignore[arg-type]
+    made.input_schema = Schema.from_dict({"ts": "int", "name": "str?", "share": "float"})
+    made.on_start()
+    columns: dict[str, Any] = dict(zip(("ts", "name"), zip(*rows))) | {"share": [row[0] / 2 for row in rows]}
+    made.on_batch(Batch.of_columns(made.input_schema, {name: list(each) for name, each in columns.items()}))
+    made.commit(made.prepare(END))
+    source: dict[str, Any] = dict.fromkeys(("options", "path", "preprocess"))
+    schema = {"ts": "int", "name": "str?", "share": "float"}
+    source |= {"format": format, **(where or {"path": folder / TABLES})}
+    return {**source, "schema": schema, "event_time": "ts", "range_rows": 100}
+
+
 @contextmanager
 def module_of_the_driver(name: str) -> Iterator[ModuleType]:
     """A module with a function that processes of tasks cannot import."""

@@ -49,7 +49,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-from .inputs import by_parts, launched, module_of_the_driver, write_in_order, written_as
+from .inputs import by_parts, launched, module_of_the_driver, table_of, write_in_order, written_as
 from .written import lines, rows_of, table, texts, write
 
 
@@ -290,6 +290,26 @@ async def test_whatever_spark_reads_comes_by_time(
 ) -> None:
     keys, expected = written_as(spark, what, tmp_path / "rows")
     assert await read(flights(**keys), 200, 500) == expected
+
+
+@pytest.mark.parametrize("format", ["delta", "iceberg"])
+async def test_a_table_is_read_in_the_version_that_a_run_has_begun_with(
+    flights: Callable[..., SparkSource], tmp_path: Path, format: str
+) -> None:
+    names = ("Köln", "A/B", None, "a=b c")
+    rows = [(number * 7 % 300, names[number % 4]) for number in range(300)]
+    keys = table_of(format, tmp_path, rows)
+    source = flights(**keys)
+    found = await read(source, 20, 100)
+    kept = json.loads(json.dumps(source.kept_position()))
+    source.on_stop()
+    assert kept["table"]["version"] is not None
+    table_of(format, tmp_path, [(1, "new")], mode="overwrite")
+    resumed = flights(**keys)
+    resumed.take_back(kept)
+    found += await read(resumed, 200, 300)
+    assert found == sorted((time, name, time / 2) for time, name in rows)
+    assert await read(flights(**keys), 10, 10) == [(1, "new", 0.5)]
 
 
 async def test_a_server_of_sessions_gives_the_same_rows(spark: Any) -> None:
