@@ -13,6 +13,8 @@ _TRACE = re.compile(
 )
 _PLAN = re.compile(r"^\s*(?:[:|+\- ]*[+:]- |'?[A-Z]\w+ .*\[|'[A-Z]\w+)")
 _PREFIX = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+_MEANT = re.compile(r"^(?:actorstream\.)(?:\w+\.)*\w+Error: ")
+"""Begins the last lines of a traceback of an error whose message says all."""
 _OWN = re.compile(r'File ".*/(?:pyspark|py4j)/')
 
 
@@ -40,10 +42,13 @@ def cause(error: BaseException) -> str:
 
 def shorten(text: str) -> str:
     """Of a message with stack traces and query plans, the lines that say what is wrong; the last 12 of a long one and its
-    first, since a traceback of Python ends with its error."""
+    first, since a traceback of Python ends with its error. An error of this package is its message alone."""
+    told = text.strip().splitlines()
+    if meant := [number for number, line in enumerate(told) if _MEANT.search(line)]:
+        told = told[meant[-1] :]
     lines = []
     skips_code = False
-    for line in text.strip().splitlines():
+    for line in told:
         if _OWN.search(line):  # a frame of pyspark: it and the line of code below it say nothing
             skips_code = True
             continue

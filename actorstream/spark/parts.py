@@ -108,7 +108,8 @@ class _Times:
                 first = int(times[0])
                 if (self.greatest is not None and first < self.greatest) or np.any(times[1:] < times[:-1]):
                     raise PartError(
-                        f"{self.where}: {self.field!r} descends behind row {self.rows}; rows must come by time"
+                        f"{self.where}: {self.field!r} descends behind row {self.rows}; rows of a block must come by time: "
+                        "sort them, or give a DataFrame as StreamRows, which Spark sorts"
                     )
                 self.least = first if self.least is None else self.least
                 self.greatest = int(times[-1])

@@ -402,6 +402,6 @@ def test_a_cluster_with_too_few_slots_for_workers_and_tasks_is_one_message(
     with pytest.raises(ConfigurationError) as error:
         run._check_slots(spark)
     assert str(error.value) == (
-        "--workers: is 2, which with 1 tasks of sources needs 3 slots, and local[2] has 2; allowed: at most 1 (executors × "
+        "--workers: is 2, which with 1 task of sources needs 3 slots, and local[2] has 2; allowed: at most 1 (executors × "
         "cores of each; the master's page says who uses the others)"
     )

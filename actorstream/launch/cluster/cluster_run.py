@@ -125,7 +125,7 @@ class ClusterRun:
         """Waits for the executors."""
         found = slots_for(spark, self.slots, SLOTS_S)
         if found < self.slots:
-            reading = f" with {self.tasks} tasks of sources" if self.tasks else ""
+            reading = f" with {self.tasks} task{'s' * (self.tasks > 1)} of sources" if self.tasks else ""
             what = (
                 f"is {self.workers}, which{reading} needs {self.slots} slots, and {self.master} has {found}"
             )

@@ -33,11 +33,18 @@ Traceback (most recent call last):
     raise ValueError("no price")
 ValueError: no price
 """
+OWN = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/x/actorstream/spark/parts.py", line 110, in checked
+    raise PartError(
+actorstream.spark.parts.PartError: readings/part-00000.csv: 'ts' descends behind row 0
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
+        (OWN, ["readings/part-00000.csv: 'ts' descends behind row 0"]),
         (
             PLAN,
             [
