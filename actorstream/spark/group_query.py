@@ -3,12 +3,13 @@ the tasks, which read the row groups themselves. Runs in the driver, whose sessi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.spark.push import Target, group_pusher
+from actorstream.spark.placing import placed
+from actorstream.spark.push import group_pusher
 from actorstream.spark.query import Job, TableSnapshot, run_lanes
 from actorstream.spark.row_groups import RowGroups, dealt, groups_in_order
 from actorstream.spark.session import CONNECT, QUICK_START
@@ -66,23 +67,3 @@ class GroupQuery:
         for number, groups in list(enumerate(ranges))[keys["range"] :]:
             pushed = tasks.mapPartitions(group_pusher(keys["targets"], number, groups, reading))
             yield partial(run_lanes, pushed, 0)
-
-
-def placed(context: Any, targets: Sequence[Target | None]) -> Any:
-    """An RDD of a partition for each lane, which Spark runs on the host of the lane's actor if it has an executor there."""
-    if not any(target is not None and target.host for target in targets):
-        return context.parallelize(range(len(targets)), len(targets))
-    from pyspark.rdd import RDD
-    from pyspark.serializers import NoOpSerializer
-
-    java = context._jvm
-    lists = java.scala.jdk.javaapi.CollectionConverters
-    pairs = java.java.util.ArrayList()
-    for target in targets:
-        hosts = java.java.util.ArrayList()
-        if target is not None and target.host:
-            hosts.add(target.host)
-        pairs.add(java.scala.Tuple2(b"", lists.asScala(hosts).toSeq()))
-    kind = java.scala.reflect.ClassTag.apply(java.java.lang.Class.forName("[B"))
-    made = context._jsc.sc().makeRDD(lists.asScala(pairs).toSeq(), kind)
-    return RDD(made.toJavaRDD(), context, NoOpSerializer())

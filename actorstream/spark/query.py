@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.spark.placing import near
 from actorstream.spark.push import RESULT, Targets, pusher
 from actorstream.spark.session import CONNECT
 from actorstream.spark.table_files import PACKAGES
@@ -141,7 +142,7 @@ class Query:
         """The jobs that push, one a range, from the first range on that has rows to give."""
         keys = self._keys
         tasks, targets, first = keys["tasks"], keys["targets"], keys["range"]
-        ranges = len(bounds) + 1
+        ranges, lanes = len(bounds) + 1, [targets.get(lane) for lane in range(tasks)]
         if keys["master"].startswith(CONNECT):
             for number in range(first, ranges):
                 rows = self._in_order(self._range(bounds, number).repartition(tasks, *self.columns))
@@ -149,14 +150,14 @@ class Query:
             return
         if ranges > 1 and hasattr(self.rows, "repartitionById"):
             whole = self._in_order(self._all_ranges(bounds, tasks))
-            pushed = whole.mapInArrow(pusher(targets, tasks), RESULT).rdd
+            pushed = near(whole.mapInArrow(pusher(targets, tasks), RESULT), lanes * ranges)
             if pushed.getNumPartitions() == ranges * tasks:
                 for number in range(first, ranges):
                     yield partial(run_lanes, pushed, number * tasks)
                 return
         for number in range(first, ranges):  # Spark 4.0: the table is read once for each range
             rows = self._in_order(self._range(bounds, number).repartition(tasks, *self.columns))
-            pushed = rows.mapInArrow(pusher(targets, tasks, number), RESULT).rdd
+            pushed = near(rows.mapInArrow(pusher(targets, tasks, number), RESULT), lanes)
             yield partial(run_lanes, pushed, 0)
 
     def _all_ranges(self, bounds: list[int], tasks: int) -> DataFrame:
