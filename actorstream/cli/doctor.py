@@ -204,6 +204,8 @@ def extras(root: Path) -> Iterator[Finding]:
         ("mpi4py", "mpi"),
         ("zmq", "zmq"),
         ("pyspark", "spark"),
+        ("deltalake", "delta"),
+        ("pyiceberg", "iceberg"),
         ("numba", "numba"),
         ("fsspec", "remote"),
         ("hypothesis", "test"),

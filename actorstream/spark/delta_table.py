@@ -52,11 +52,15 @@ class DeltaFiles:
             problems.append(Problem("path", what, "one whose files have the names of its columns"))
         return problems
 
-    def files(self) -> list[str] | None:
+    @property
+    def exists(self) -> bool:
+        return self._table is not None
+
+    def files(self) -> list[str]:
         import pyarrow as pa
 
         if self._table is None:
-            return None
+            return []
         paths = pa.table(self._table.get_add_actions()).column("path").to_pylist()
         return [unquote(path) for path in paths]
 

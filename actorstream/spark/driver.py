@@ -120,7 +120,7 @@ def changed(known: TableSnapshot, found: TableSnapshot) -> ConfigurationError:
         what = (
             f"has changed since the checkpoint: it has {found.rows:,} rows as then, but other values or files"
         )
-    hint = "read a fixed version of it (versionAsOf for Delta), or begin without --resume"
+    hint = "give back the rows that it had, or begin without --resume; Delta and Iceberg tables keep their versions"
     return ConfigurationError(Problem("table", what, "the same rows", hint))
 
 

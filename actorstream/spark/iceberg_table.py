@@ -63,8 +63,12 @@ class IcebergFiles:
             problems.append(Problem("partition_by", what, "the same"))
         return problems
 
-    def files(self) -> list[str] | None:
-        return None if self._table is None else [file.file_path for file in _data_files(self._table)]
+    @property
+    def exists(self) -> bool:
+        return self._table is not None
+
+    def files(self) -> list[str]:
+        return [] if self._table is None else [file.file_path for file in _data_files(self._table)]
 
     def committed(self, writer: str) -> int:
         return 0 if self._table is None else int(self._table.properties.get(_MARK + writer, 0))

@@ -150,16 +150,16 @@ class SparkSink(Sink):
     def _table_before(self, table: TableFiles, before: list[str]) -> list[str]:
         """The files of the table that is there. ConfigurationError: rows cannot be added to it."""
         table.read()
-        problems, files = table.problems(self.partition_by), table.files()
-        if files is None and before:
+        problems = table.problems(self.partition_by)
+        if before and not table.exists:
             what = f"{str(self.path)!r} has files such as {before[0]!r}, and there is no {self.format} table"
             problems.append(Problem("path", what, "a table, or an empty folder"))
-        elif files is not None and self.mode == "error":
+        elif table.exists and self.mode == "error":
             what = f"is 'error', and {table} is there"
             problems.append(Problem("mode", what, '"append" or "overwrite", or another table'))
         if problems:
             raise ConfigurationError(problems)
-        return files or []
+        return table.files() if self.mode == "overwrite" else []
 
     def _table(self) -> TableFiles | None:
         """The table whose versions name the files; None: files are visible by their places alone."""

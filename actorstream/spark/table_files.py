@@ -26,11 +26,15 @@ class TableFiles(Protocol):
     def read(self) -> None:
         """Looks at its latest version."""
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a table."""
+
     def problems(self, fields: Sequence[str]) -> list[Problem]:
         """The reasons why rows cannot be added to the table; `fields`: those that partition it."""
 
-    def files(self) -> list[str] | None:
-        """The names of its files, as `commit` takes them; None: there is no table."""
+    def files(self) -> list[str]:
+        """The names of its files, as `commit` takes them."""
 
     def committed(self, writer: str) -> int:
         """The number behind the last file of a writer that a version knows."""
@@ -59,10 +63,10 @@ def add_files(
     parts, removed = list(parts), list(removed)
     for attempt in range(_ATTEMPTS):
         table.read()
-        active, known = table.files(), table.committed(writer)
+        known = table.committed(writer)
         new = [part for part in parts if number_of(part.name) >= known]
-        gone = sorted(set(removed) & set(active or ()))
-        if active is not None and not new and not gone:
+        gone = sorted(set(removed) & set(table.files())) if removed else []
+        if table.exists and not new and not gone:
             return
         if table.commit(new, gone, {writer: max(number, known)}, fields):
             return
@@ -82,7 +86,7 @@ def take_back(
         known, gone_before = table.committed(writer), table.committed(back)
         if known <= number:
             return number
-        wanted = [path for path in table.files() or () if name_of(path).startswith(prefix)]
+        wanted = [path for path in table.files() if name_of(path).startswith(prefix)]
         wanted = [path for path in wanted if number_of(name_of(path)) >= number]
         known_names = {name_of(path) for path in wanted}
         for name in there:
