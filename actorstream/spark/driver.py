@@ -106,7 +106,7 @@ def missing_package(error: Exception) -> str:
         return ""
     return (
         f"the executors' Python ({os.environ.get('PYSPARK_PYTHON', sys.executable)}) lacks this package: install "
-        f"{PACKAGE} there, or name a Python that has it by PYSPARK_PYTHON; launch --on MASTER sends it along"
+        f"{PACKAGE} there, or name a Python that has it by PYSPARK_PYTHON; launch --on MASTER sends the package along"
     )
 
 

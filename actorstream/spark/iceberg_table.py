@@ -142,10 +142,10 @@ class IcebergFiles:
 
 
 def open_catalog(properties: Mapping[str, str]) -> Any:
-    """The catalog with these properties, of which `name` is its name."""
+    """The catalog with these properties, of which `name` is its name; unless set, `default`, as it is in PyIceberg."""
     from pyiceberg.catalog import load_catalog
 
-    return load_catalog(properties.get("name", "actorstream"), **properties)
+    return load_catalog(properties.get("name", "default"), **properties)
 
 
 def iceberg_schema(schema: Any) -> Any:

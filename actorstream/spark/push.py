@@ -26,6 +26,7 @@ from actorstream.spark.frames import (
 )
 from actorstream.spark.group_reader import group_batches
 from actorstream.spark.row_groups import RowGroup
+from actorstream.spark.shipped import Shipped
 from actorstream.spark.task_listener import connected, read_line
 
 RESULT = "lane long, rows long, left boolean"
@@ -79,7 +80,7 @@ def pusher(targets: Targets, tasks: int, first: int = 0) -> Callable[[Iterator[A
         pushed = push(targets[lane], lane, first + number, encoded(batches))
         yield pa.RecordBatch.from_pylist([pushed._asdict()])
 
-    return run
+    return Shipped(run)
 
 
 def group_pusher(
@@ -96,7 +97,7 @@ def group_pusher(
         with Ahead(encoded(group_batches(dealt[lane], **keys)), AHEAD_BYTES) as batches:
             yield push(targets[lane], lane, number, batches)
 
-    return run
+    return Shipped(run)
 
 
 def encoded(batches: Iterator[Any]) -> Iterator[Encoded]:

@@ -81,7 +81,11 @@ class ClusterRun:
             hub = DriverHub(partial(SessionDriver, spark), address) if self.tasks else None
             try:
                 command = self._command(spark, monitor, hub, Path(folder))
-                reading = f", {self.tasks} tasks that read" if self.tasks else ""
+                reading = (
+                    f", {self.tasks} {'tasks that read' if self.tasks > 1 else 'task that reads'}"
+                    if self.tasks
+                    else ""
+                )
                 self._tell(f"{self.workers} workers{reading} in {self.slots} slots")
                 return self._watch(spark, monitor, command, signals)
             finally:
