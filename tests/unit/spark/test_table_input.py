@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.expressions import EqualTo
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestContent, ManifestWriterV2
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
 
 from actorstream.errors import ConfigurationError, NotInstalledError
 from actorstream.spark import table_input
@@ -146,6 +148,24 @@ def test_files_without_their_partition_column_name_the_jar(tmp_path: Path) -> No
     with made.update_spec() as change:
         change.add_field("town", IdentityTransform(), "town")
     with pytest.raises(ConfigurationError, match="has files without the partition column 'town'"):
+        iceberg(tmp_path)
+
+
+def test_delete_files_name_the_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = iceberg_table(tmp_path)
+    (file,) = iceberg(tmp_path).files
+    pq.write_table(pa.table({"file_path": [file], "pos": [0]}), tmp_path / "deletes.parquet")
+    deletes = {"file_path": f"file://{tmp_path}/deletes.parquet", "file_format": FileFormat.PARQUET}
+    about = DataFile.from_args(
+        **{**deletes, "content": DataFileContent.POSITION_DELETES, "partition": Record()},
+        **{"record_count": 1, "file_size_in_bytes": (tmp_path / "deletes.parquet").stat().st_size},
+    )
+    about.spec_id = 0
+    # PyIceberg writes none itself
+    monkeypatch.setattr(ManifestWriterV2, "content", lambda self: ManifestContent.DELETES)
+    with made.transaction() as change, change.update_snapshot().fast_append() as adding:
+        adding.append_data_file(about)
+    with pytest.raises(ConfigurationError, match="has delete files"):
         iceberg(tmp_path)
 
 
