@@ -94,7 +94,6 @@ class IcebergFiles:
                 # Without retries of its own: they add the files again even if another process has added them meanwhile.
                 table.metadata.properties["commit.retry.num-retries"] = "0"
                 change = table.transaction()
-                change.set_properties({_MARK + name: str(number) for name, number in marks.items()})
                 if removed:
                     with change.update_snapshot().overwrite() as overwriting:
                         for file in _data_files(table):
@@ -102,6 +101,8 @@ class IcebergFiles:
                                 overwriting.delete_data_file(file)
                 if paths:
                     change.add_files(paths, check_duplicate_files=False)
+                # Last, since the package copies all metadata for each look at a change that has begun.
+                change.set_properties({_MARK + name: str(number) for name, number in marks.items()})
                 change.commit_transaction()
             except (
                 CommitFailedException,
