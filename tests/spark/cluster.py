@@ -9,12 +9,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from time import sleep
 
 import pyspark
 
 from actorstream.spark.java import find_java, make_home
 
+from .gated import LOOK_S
 from .processes import children_of
 
 HOME = Path(pyspark.__file__).parent
@@ -38,14 +39,18 @@ class Cluster:
             "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         self._processes: list[subprocess.Popen[str]] = []
-        self.master = self._start("master.Master", "--port", "0", says=_STARTED)
+        self.master = _said(*self._start("master.Master", "--port", "0"), _STARTED)
 
-    def add_worker(self, cores: int) -> int:
-        """Starts a worker with so many slots; returns the id of its process once the master knows it."""
-        work = self._folder / f"work-{len(self._processes)}"
-        sizes = ("--cores", str(cores), "--memory", "1g", "--work-dir", str(work), "--port", "0")
-        self._start("worker.Worker", *sizes, self.master, says=re.compile("Successfully registered"))
-        return self._processes[-1].pid
+    def add_workers(self, count: int, cores: int) -> list[int]:
+        """Starts workers with so many slots each; returns the ids of their processes once the master knows them."""
+        started = []
+        for _ in range(count):
+            work = self._folder / f"work-{len(self._processes)}"
+            sizes = ("--cores", str(cores), "--memory", "1g", "--work-dir", str(work), "--port", "0")
+            started.append(self._start("worker.Worker", *sizes, self.master))
+        for each in started:
+            _said(*each, re.compile("Successfully registered"))
+        return [process.pid for _, process in started]
 
     def kill(self, pid: int) -> None:
         """Kills a worker, its executors and their processes of Python, as if their host were gone."""
@@ -69,24 +74,26 @@ class Cluster:
         for process in self._processes:
             process.wait()
 
-    def _start(self, name: str, *arguments: str, says: re.Pattern[str]) -> str:
-        """Starts a process of Spark, and returns what it says once it is ready."""
+    def _start(self, name: str, *arguments: str) -> tuple[Path, subprocess.Popen[str]]:
+        """Starts a process of Spark, which writes what it says into a file."""
         path = self._folder / f"log-{len(self._processes)}"
         command = [str(HOME / "bin/spark-class"), f"org.apache.spark.deploy.{name}"]
         command += ["--host", "127.0.0.1", "--webui-port", "0", *arguments]
         with path.open("w") as log:
             process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log, text=True)
         self._processes.append(process)
-        with path.open() as log:
-            return _said(log, process, says)
+        return path, process
 
 
-def _said(log: IO[str], process: subprocess.Popen[str], says: re.Pattern[str]) -> str:
+def _said(path: Path, process: subprocess.Popen[str], says: re.Pattern[str]) -> str:
+    """Waits until a process has said it."""
     text = ""
-    while process.poll() is None:
-        text += log.read()
-        if found := says.search(text):
-            return found[0]
+    with path.open() as log:
+        while process.poll() is None:
+            text += log.read()
+            if found := says.search(text):
+                return found[0]
+            sleep(LOOK_S)
     raise RuntimeError(f"Spark ended with {process.returncode}: {text[-2000:]}")
 
 
@@ -95,6 +102,6 @@ def standalone_cluster(folder: Path, workers: int = 2, cores: int = 1) -> Iterat
     """A cluster for the time of a `with` block, and the ids of its workers."""
     cluster = Cluster(folder)
     try:
-        yield cluster, [cluster.add_worker(cores) for _ in range(workers)]
+        yield cluster, cluster.add_workers(workers, cores)
     finally:
         cluster.close()

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from actorstream.plan.compile import read_job
 
 from .conftest import SHORT
 from .flights import FLIGHTS, KEYS, of_spark, plain
+from .gated import LOOK_S
 from .processes import end_runs, parent_of, processes_with
 
 COLUMNS = ("ts", "origin", "carrier", "flight", "delay")
@@ -112,7 +114,7 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
     with pytest.raises(WorkerDiedError):
         launch(tmp_path, kill_in(tmp_path))
     while any(parent_of(each) == os.getpid() for each in processes_with("actorstream.spark.driver")):
-        pass  # the driver ends, and with it its jobs
+        sleep(LOOK_S)  # the driver ends, and with it its jobs
     seen = spark.read.parquet(str(tmp_path / "table")).count()
     assert 0 < seen < len(rows)
     report = launch(tmp_path).report
@@ -267,6 +269,7 @@ def test_a_streaming_query_feeds_a_topology_each_row_once_also_when_it_starts_ag
         found: list[tuple[int, ...]] = []
         while len(found) < len(expected):
             assert not (folder / "run/.run.failed").exists(), (folder / "run/.run.failed").read_text()
+            sleep(LOOK_S)
             files = (folder / "sums").glob("*.parquet")
             found = [tuple(row.values()) for path in files for row in pq.read_table(path).to_pylist()]
     finally:
