@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from actorstream.errors import ActorstreamError, ConfigurationError, NotInstalledError, Problem
-from actorstream.spark.failure import SparkError, shorten
+from actorstream.spark.failure import SparkError, cause
 from actorstream.spark.partitioned import NULL
 from actorstream.spark.table_files import PACKAGES
 
@@ -66,19 +66,24 @@ def read_version(
     try:
         number = None if wanted is None else int(wanted)
         found = (_delta if format == "delta" else _iceberg)(keys, number)
+        reader = spark.read.schema(found.schema)
+        if found.base is not None:
+            reader = reader.option("basePath", found.base)
+        return reader.parquet(*found.files), found.number
     except ActorstreamError:
         raise
     except Exception as error:
         if version is not None:
-            what = f"version {version}, which the checkpoint names, cannot be read: {shorten(str(error))}"
+            what = f"version {version}, which the checkpoint names, cannot be read: {cause(error)}"
             raise ConfigurationError(
-                Problem("table", what, "a version that is there", "begin without --resume")
+                Problem(
+                    "table",
+                    what,
+                    "a version whose files are there",
+                    "restore them, or begin without --resume",
+                )
             ) from None
-        raise SparkError(f"the {format} table {_name(keys)!r}: {shorten(str(error))}") from None
-    reader = spark.read.schema(found.schema)
-    if found.base is not None:
-        reader = reader.option("basePath", found.base)
-    return reader.parquet(*found.files), found.number
+        raise SparkError(f"the {format} table {_name(keys)!r}: {cause(error)}") from None
 
 
 def _name(keys: Mapping[str, Any]) -> str:

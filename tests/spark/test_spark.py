@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -49,7 +50,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-from .inputs import by_parts, launched, module_of_the_driver, table_of, write_in_order, written_as
+from .inputs import TABLES, by_parts, launched, module_of_the_driver, table_of, write_in_order, written_as
 from .written import lines, rows_of, table, texts, write
 
 
@@ -309,7 +310,16 @@ async def test_a_table_is_read_in_the_version_that_a_run_has_begun_with(
     resumed.take_back(kept)
     found += await read(resumed, 200, 300)
     assert found == sorted((time, name, time / 2) for time, name in rows)
-    assert await read(flights(**keys), 10, 10) == [(1, "new", 0.5)]
+    for folder in (tmp_path / TABLES).glob("name=*"):
+        if folder.name != "name=new":
+            shutil.rmtree(folder)  # as a clean-up of old versions does
+    gone = flights(**keys)
+    gone.take_back(kept)
+    with pytest.raises(
+        ConfigurationError,
+        match=r"which the checkpoint names, cannot be read: .*(does not exist|No such file)",
+    ):
+        await read(gone, 10, 10)
 
 
 async def test_a_server_of_sessions_gives_the_same_rows(spark: Any) -> None:
