@@ -26,7 +26,7 @@ from actorstream.spark.frames import (
 )
 from actorstream.spark.group_reader import group_batches
 from actorstream.spark.row_groups import RowGroup
-from actorstream.spark.shipped import Shipped
+from actorstream.spark.shipped import shipped
 from actorstream.spark.task_listener import connected, read_line
 
 RESULT = "lane long, rows long, left boolean"
@@ -61,6 +61,8 @@ class Target(NamedTuple):
 
 Targets = Mapping[int, Target]
 """Lane -> its target. A lane all of whose rows were given has none."""
+PlainTargets = dict[int, tuple[str, ...]]
+"""`Targets` as they travel."""
 
 
 class PushError(ConnectionError):
@@ -70,17 +72,17 @@ class PushError(ConnectionError):
 def pusher(targets: Targets, tasks: int, first: int = 0) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for `mapInArrow` that pushes the rows of a lane. `tasks`: how many lanes a range has, which follow one
     another as partitions. `first`: the range of the first partition."""
+    return shipped(push_rows, _plain(targets), tasks, first)
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
 
-        number, lane = divmod(_partition(), tasks)
-        if lane not in targets:
-            return
-        pushed = push(targets[lane], lane, first + number, encoded(batches))
+def push_rows(batches: Iterator[Any], targets: PlainTargets, tasks: int, first: int) -> Iterator[Any]:
+    """What `pusher` has a task do."""
+    import pyarrow as pa
+
+    number, lane = divmod(_partition(), tasks)
+    if lane in targets:
+        pushed = push(Target(*targets[lane]), lane, first + number, encoded(batches))
         yield pa.RecordBatch.from_pylist([pushed._asdict()])
-
-    return Shipped(run)
 
 
 def group_pusher(
@@ -88,16 +90,29 @@ def group_pusher(
 ) -> Callable[[Iterator[Any]], Iterator[Pushed]]:
     """The function for `mapPartitions` that pushes rows that the tasks read themselves: the row groups that each was `dealt`.
     `reading`: what `group_batches` needs to know; its `fields` as bytes."""
+    groups = [[tuple(group) for group in of_lane] for of_lane in dealt]
+    return shipped(push_groups, _plain(targets), number, groups, reading)
 
-    def run(_: Iterator[Any]) -> Iterator[Pushed]:
-        import pyarrow as pa
 
-        lane = _partition()
-        keys = {**reading, "fields": pa.ipc.read_schema(pa.py_buffer(reading["fields"]))}
-        with Ahead(encoded(group_batches(dealt[lane], **keys)), AHEAD_BYTES) as batches:
-            yield push(targets[lane], lane, number, batches)
+def push_groups(
+    _: Iterator[Any],
+    targets: PlainTargets,
+    number: int,
+    dealt: list[list[tuple[Any, ...]]],
+    reading: dict[str, Any],
+) -> Iterator[Pushed]:
+    """What `group_pusher` has a task do."""
+    import pyarrow as pa
 
-    return Shipped(run)
+    lane = _partition()
+    keys = {**reading, "fields": pa.ipc.read_schema(pa.py_buffer(reading["fields"]))}
+    groups = [RowGroup(*group) for group in dealt[lane]]
+    with Ahead(encoded(group_batches(groups, **keys)), AHEAD_BYTES) as batches:
+        yield push(Target(*targets[lane]), lane, number, batches)
+
+
+def _plain(targets: Targets) -> PlainTargets:
+    return {lane: tuple(target) for lane, target in targets.items()}
 
 
 def encoded(batches: Iterator[Any]) -> Iterator[Encoded]:

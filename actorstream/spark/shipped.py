@@ -1,5 +1,5 @@
-"""Shipped: a function for tasks whose executors may lack this package. What makes it again there is sent itself, and uses the
-environment that `launch --on` has sent along."""
+"""Shipped: a function of this package for tasks whose executors may lack it. What travels is a closure that names the function;
+it looks for the function only in the task, where the environment that `launch --on` has sent along is put on the path first."""
 
 from __future__ import annotations
 
@@ -7,35 +7,23 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Shipped:
-    """Calls a function. In a task, the package is on the path before the function is looked up in it."""
+def shipped(function: Callable[..., Any], *given: Any) -> Callable[[Any], Any]:
+    """A function of a task's rows that calls `function(rows, *given)`, which is one of a module. Of `given` nothing may be of a
+    class of this package: PySpark would look for that before the path is set."""
+    module, name = function.__module__, function.__qualname__
 
-    __slots__ = ("run",)  # a wrapper of pyspark's would copy a dictionary, and the function with it
-
-    def __init__(self, run: Callable[[Any], Any]) -> None:
-        self.run = run
-
-    def __call__(self, rows: Any) -> Any:
-        return self.run(rows)
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+    def run(
+        rows: Any,
+    ) -> Any:  # PySpark sends an inner function as its code, which must use no name of this module
         import sys
+        from importlib import import_module
+        from importlib.util import find_spec
+        from pathlib import Path
 
-        import pyspark.cloudpickle as cloudpickle
+        from pyspark import SparkFiles
 
-        cloudpickle.register_pickle_by_value(sys.modules[__name__])
-        return _loaded, (cloudpickle.dumps(self.run),)
+        if find_spec("actorstream") is None and Path(sent := SparkFiles.get("environment")).is_dir():
+            sys.path.append(sent)
+        return getattr(import_module(module), name)(rows, *given)
 
-
-def _loaded(payload: bytes) -> Any:
-    """The function again. It is sent by value, so it imports what it needs itself."""
-    import pickle
-    import sys
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    from pyspark import SparkFiles
-
-    if find_spec("actorstream") is None and Path(sent := SparkFiles.get("environment")).is_dir():
-        sys.path.append(sent)
-    return pickle.loads(payload)
+    return run

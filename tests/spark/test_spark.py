@@ -10,23 +10,19 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark import TaskContext
 
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
 from actorstream.spark import StreamRows, numbered_lines
-from actorstream.spark.driver import missing_package
-from actorstream.spark.failure import SparkError, spark_error
-from actorstream.spark.placing import near, placed
-from actorstream.spark.push import RESULT, Target
+from actorstream.spark.failure import SparkError
 from actorstream.spark.source import SparkSource
 from actorstream.spark.write import MANIFEST, check_files, prepare_folder
 from apps.card_fraud import generate as cards
@@ -50,7 +46,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-from .inputs import TABLES, by_parts, launched, module_of_the_driver, table_of, write_in_order, written_as
+from .inputs import TABLES, by_parts, launched, table_of, write_in_order, written_as
 from .written import lines, rows_of, table, texts, write
 
 
@@ -243,11 +239,8 @@ def test_the_pipeline_of_the_page_is_written_again_only_over_its_own_files(
     assert code is not None
     page: dict[str, Any] = {}
     exec(code[1], page)
-    manifest = write(spark, page["pipeline"](spark, hours=3), tmp_path)
-    assert (manifest["streams"]["readings"]["rows"], manifest["streams"]["readings"]["max"]) == (
-        10_800,
-        10_799,
-    )
+    readings = write(spark, page["pipeline"](spark, hours=3), tmp_path)["streams"]["readings"]
+    assert (readings["rows"], readings["max"]) == (10_800, 10_799)
     folder = tmp_path / "readings"
     (folder / "part-00002.csv").write_text("changed")
     (folder / "part-00001.csv").unlink()
@@ -371,45 +364,6 @@ async def test_row_groups_by_time_are_read_without_a_sort_and_a_run_goes_on_afte
     changed.take_back(kept)
     with pytest.raises(ConfigurationError, match="has 5,000 rows as then, but other values or files"):
         await read(changed, 100, 100)
-
-
-def test_a_lane_whose_actor_is_on_a_host_prefers_executors_there(spark: Any) -> None:
-    lanes = placed(spark.sparkContext, [Target("a", "t", "10.1.2.3"), None, Target("b", "t")])
-    rdd = lanes._jrdd.rdd()
-    hosts = [str(rdd.preferredLocations(part).mkString(",")) for part in rdd.partitions()]
-    assert hosts == ["10.1.2.3", "", ""]
-    found = lanes.mapPartitions(lambda _: [TaskContext.get().partitionId()]).collect()
-    assert found == [0, 1, 2]
-
-
-def test_the_rows_of_a_shuffle_prefer_executors_on_the_host_of_their_actor(spark: Any) -> None:
-    def one_row(batches: Iterator[Any]) -> Iterator[Any]:
-        rows = sum(batch.num_rows for batch in batches)
-        yield pa.RecordBatch.from_pylist(
-            [{"lane": TaskContext.get().partitionId(), "rows": rows, "left": False}]
-        )
-
-    rows = spark.range(100).repartition(3, "id").sortWithinPartitions("id").mapInArrow(one_row, RESULT)
-    pushed = near(rows, [Target("a", "t", "10.1.2.3"), None, Target("b", "t", "10.1.2.4")])
-    found = spark.sparkContext.runJob(pushed, list, [0, 2])
-    assert [row.lane for row in found] == [0, 2]
-    assert 0 < sum(row.rows for row in found) < 100
-    context, rdd = spark.sparkContext._jsc.sc(), pushed._jrdd.rdd()
-    hosts = [str(context.getPreferredLocs(rdd, number).mkString(",")) for number in range(3)]
-    assert ("10.1.2.3" in hosts[0], "10.1.2." in hosts[1], "10.1.2.4" in hosts[2]) == (True, False, True)
-
-
-def test_an_executor_without_the_package_is_named_with_what_to_do(spark: Any) -> None:
-    with (
-        pytest.raises(Exception, match="No module named 'actorstream") as error,
-        module_of_the_driver("actorstream_of_the_driver") as missing,
-    ):
-        spark.sparkContext.parallelize([1]).mapPartitions(missing.run).collect()
-    told = str(spark_error("pushing rows", error.value, missing_package(error.value)))
-    assert re.search(
-        r"the executors' Python \(.*python.*\) lacks this package: install actorstream there", told
-    )
-    assert len(told.splitlines()) <= 15
 
 
 UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")

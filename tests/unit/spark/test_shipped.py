@@ -11,9 +11,8 @@ import pyspark.cloudpickle as cloudpickle
 import pytest
 
 import actorstream
-from actorstream.native.kernels import hash_buffer
-from actorstream.spark.row_groups import dealt
-from actorstream.spark.shipped import Shipped
+from actorstream.spark.frames import NOTHING, digest_of
+from actorstream.spark.shipped import shipped
 
 LOAD = """
 import pickle, sys
@@ -21,7 +20,8 @@ from pathlib import Path
 from pyspark import SparkFiles
 SparkFiles._root_directory, SparkFiles._is_running_on_worker = sys.argv[1], True
 function = pickle.loads(Path(sys.argv[1], "function").read_bytes())
-print(function(memoryview(b"rows")))
+assert "actorstream" not in sys.modules
+print(function(bytes(16)).hex())
 """
 
 
@@ -37,17 +37,18 @@ def test_a_task_finds_the_package_in_the_environment_that_was_sent(
         (tmp_path / "environment").mkdir()
         for found in (*installed.iterdir(), Path(actorstream.__file__).parent):
             (tmp_path / "environment" / found.name).symlink_to(found)
-    (tmp_path / "function").write_bytes(cloudpickle.dumps(Shipped(hash_buffer)))
+    (tmp_path / "function").write_bytes(cloudpickle.dumps(shipped(digest_of, b"rows")))
     done = subprocess.run(
         [sys.executable, "-S", "-c", LOAD, str(tmp_path)],
         **{"env": {"PYTHONPATH": str(tmp_path / "alone")}, "cwd": tmp_path, "check": False},
         **{"capture_output": True, "text": True},
     )
     if has_environment:
-        assert done.stdout == f"{hash_buffer(memoryview(b'rows'))}\n", done.stderr
+        assert done.stdout == f"{digest_of(NOTHING, b'rows').hex()}\n", done.stderr
     else:
         assert "No module named 'actorstream'" in done.stderr
 
 
-def test_a_shipped_function_is_the_function() -> None:
-    assert cloudpickle.loads(cloudpickle.dumps(Shipped(dealt))) is dealt
+def test_what_travels_calls_the_function() -> None:
+    again = cloudpickle.loads(cloudpickle.dumps(shipped(digest_of, b"rows")))
+    assert again(NOTHING) == digest_of(NOTHING, b"rows")
