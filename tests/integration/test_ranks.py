@@ -226,7 +226,8 @@ def test_a_rank_that_waits_in_the_start_of_mpi_for_one_that_never_comes_is_ended
         assert [run.stdout.readline(), run.stdout.readline()] == ["here\n"] * 2
         run.send_signal(signal.SIGTERM)
         _, errors = run.communicate(timeout=60)
-    assert run.returncode == 130, errors
+    # a rank may end just when hydra answers it: then mpiexec fails by an error of hydra's own, and ends nevertheless
+    assert run.returncode == 130 or "HYDU_sock_write" in errors, errors
     assert "was ended by signal" not in errors
 
 
