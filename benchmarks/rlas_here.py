@@ -1,5 +1,5 @@
-"""What the suites `rlas-here` and `rlas-pairs` measure on this machine: the model against runs of the four applications, and the
-deployment that RLAS chooses against the one that was made by hand.
+"""Measures for the suites `rlas-here` and `rlas-pairs` on this machine. The model is compared with runs of the four applications,
+and the deployment that RLAS chooses with the one that was made by hand.
 
 Profiles see none of the plans that are compared: they come from operators alone, and from runs of the topology on one core with
 one replica of each actor (as the plan `reference` has it) and with two.

@@ -55,8 +55,10 @@ class Contract:
     """Rows alone let something come out, so results of one time may come in several batches."""
 
     keeps_by_keys: bool = False
-    """What it keeps, or has written, is as its keys say: a run that resumes from a checkpoint must have the same ones, but for
-    those that `varied` names."""
+    """Its state, or the file that it has written, follows from its keys. A run that resumes from a checkpoint must have the same
+    keys then, except those in `varied` and `free_keys`."""
+    free_keys: tuple[str, ...] = ()
+    """Keys that may change between a run and the one that resumes it, such as credentials. No checkpoint keeps them."""
 
     # -- how it runs
 

@@ -1,26 +1,25 @@
-"""What of a topology must be the same when a run goes on from a checkpoint, actor by actor, and in which words it differs.
-Pure."""
+"""Compares the topology that made a checkpoint with the one that is to go on from it, and says in words what differs. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, time, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import Problem
-from actorstream.topology.conversion import shown
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.topology.graph import Edge, Graph, GraphActor
 
 Parts = dict[str, str]
-"""What of one actor, such as "its type" or "key window" -> how a checkpoint and a message say it."""
+"""Parts of one actor that must stay as they are, as text: {"its type": "aggregate", "key window": "{'size': …}"}."""
+_MOST_SHOWN = 400
 
 
 def parts_of(graph: Graph) -> dict[str, Parts]:
-    """By actor: its type, inputs and outputs, and its keys if what it keeps follows from them (`Contract.keeps_by_keys`)."""
+    """The parts of each actor: type, inputs, outputs, and its keys if its class says so (`Contract.keeps_by_keys`)."""
     return {actor.name: _parts(actor) for actor in graph.actors.values()}
 
 
@@ -32,9 +31,9 @@ def _parts(actor: GraphActor) -> Parts:
     contract = actor.contract
     if contract.keeps_by_keys:
         found |= {
-            f"key {name}": shown(_plain(value), most=400)
+            f"key {name}": repr(_plain(value))
             for name, value in actor.keys.items()
-            if name not in contract.varied
+            if name not in contract.varied and name not in contract.free_keys
         }
     return found
 
@@ -50,7 +49,7 @@ def _fields(schema: Schema) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that has the same representation in every process: what is no plain value is its class or its own name."""
+    """A value whose `repr` is the same in every process: functions and classes become their names, others that of their class."""
     if isinstance(value, Mapping):
         return {
             str(name): _plain(each) for name, each in sorted(value.items(), key=lambda item: str(item[0]))
@@ -63,12 +62,12 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, timedelta | PurePath):
         return str(value)
-    named = value if isinstance(value, Callable) and hasattr(value, "__qualname__") else type(value)  # type: ignore[arg-type]
+    named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}:{named.__qualname__}"
 
 
 def differences(kept: Mapping[str, Parts], now: Mapping[str, Parts], where: str) -> list[Problem]:
-    """What two topologies of the same actors have otherwise. `where`: the store, for the messages."""
+    """A problem for each part that an actor of both topologies has otherwise. `where`: the store, for the messages."""
     found = []
     for name in (each for each in now if each in kept):
         before, after = kept[name], now[name]
@@ -78,10 +77,15 @@ def differences(kept: Mapping[str, Parts], now: Mapping[str, Parts], where: str)
                 found.append(
                     Problem(
                         where,
-                        f"actor {name!r}: {what} is {new or 'not there'}, and was {old or 'not there'} when the checkpoint was "
-                        "made",
+                        f"actor {name!r}: {what} is {_short(new)}, and was {_short(old)} when the checkpoint was made",
                         "what it was",
                         "set it back, or start anew without --resume",
                     )
                 )
     return found
+
+
+def _short(text: str | None) -> str:
+    if text is None:
+        return "not there"
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 3] + "..."

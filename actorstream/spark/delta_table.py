@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from actorstream.connectors.staged_file import sync_folder
 from actorstream.errors import Problem, RunError
 from actorstream.spark.partitioned import NULL, StagedPart, force
+from actorstream.spark.table_files import other_partition, unlike
 
 
 class DeltaFiles:
@@ -38,14 +39,8 @@ class DeltaFiles:
     def problems(self, fields: Sequence[str]) -> list[Problem]:
         if (table := self._table) is None:
             return []
-        problems = []
-        theirs, ours = _fields(table.schema()), _fields(self._schema())
-        if theirs != ours:
-            what = f"{str(self.folder)!r} is a table of {_told(theirs)}, and the rows have {_told(ours)}"
-            problems.append(Problem("path", what, "the same fields"))
-        if (columns := table.metadata().partition_columns) != list(fields):
-            what = f"is {list(fields)}, and the table's is {columns}"
-            problems.append(Problem("partition_by", what, "the same"))
+        problems = unlike("path", str(self.folder), _fields(table.schema()), _fields(self._schema()))
+        problems += other_partition(table.metadata().partition_columns, fields)
         mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
         if mapping != "none":
             what = f"{str(self.folder)!r} is a Delta table with column mapping ({mapping})"
@@ -160,7 +155,3 @@ def _value(folder: str) -> tuple[str, str | None]:
 def _fields(schema: Any) -> list[tuple[str, str]]:
     fields = json.loads(schema.to_json())["fields"]
     return [(field["name"], str(field["type"])) for field in fields]
-
-
-def _told(fields: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in fields)

@@ -9,6 +9,7 @@ from typing import Any
 
 from actorstream.errors import Problem, RunError
 from actorstream.spark.partitioned import StagedPart
+from actorstream.spark.table_files import other_partition, unlike
 
 _MARK = "actorstream.committed."
 """Begins the names of properties of a table that say up to which number it has a writer's files. A property stays when
@@ -48,20 +49,14 @@ class IcebergFiles:
     def problems(self, fields: Sequence[str]) -> list[Problem]:
         if (table := self._table) is None:
             return []
-        problems = []
-        theirs, ours = _fields(table.schema()), _fields(iceberg_schema(self._arrow))
-        if theirs != ours:
-            what = f"{self.name!r} is a table of {_told(theirs)}, and the rows have {_told(ours)}"
-            problems.append(Problem("table", what, "the same fields"))
+        ours = _fields(iceberg_schema(self._arrow))
+        problems = unlike("table", self.name, _fields(table.schema()), ours)
         names = {field.field_id: field.name for field in table.schema().fields}
         columns = [
             names.get(each.source_id, each.name) if str(each.transform) == "identity" else str(each)
             for each in table.spec().fields
         ]
-        if columns != list(fields):
-            what = f"is {list(fields)}, and the table's is {columns}"
-            problems.append(Problem("partition_by", what, "the same"))
-        return problems
+        return problems + other_partition(columns, fields)
 
     @property
     def exists(self) -> bool:
@@ -182,7 +177,3 @@ def _data_files(table: Any) -> list[Any]:
 
 def _fields(schema: Any) -> list[tuple[str, str]]:
     return [(field.name, str(field.field_type)) for field in schema.fields]
-
-
-def _told(fields: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in fields)

@@ -76,7 +76,7 @@ def pusher(targets: Targets, tasks: int, first: int = 0) -> Callable[[Iterator[A
 
 
 def push_rows(batches: Iterator[Any], targets: PlainTargets, tasks: int, first: int) -> Iterator[Any]:
-    """What `pusher` has a task do."""
+    """Pushes the rows of the task's lane: the function that `pusher` ships."""
     import pyarrow as pa
 
     number, lane = divmod(_partition(), tasks)
@@ -101,7 +101,7 @@ def push_groups(
     dealt: list[list[tuple[Any, ...]]],
     reading: dict[str, Any],
 ) -> Iterator[Pushed]:
-    """What `group_pusher` has a task do."""
+    """Reads and pushes the row groups of the task's lane: the function that `group_pusher` ships."""
     import pyarrow as pa
 
     lane = _partition()

@@ -54,7 +54,9 @@ class SparkSink(Sink):
     all files that were prepared and may not have been moved, so that the token of the latest checkpoint is enough.
     """
 
-    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="parquet", keeps_by_keys=True)
+    contract: ClassVar[Contract] = Contract(
+        one_stream=True, file_format="parquet", keeps_by_keys=True, free_keys=("catalog",)
+    )
     input_schema: Schema | None = None
 
     def __init__(

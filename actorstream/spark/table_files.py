@@ -99,6 +99,25 @@ def take_back(
             return known
 
 
+def unlike(
+    key: str, table: str, theirs: Sequence[tuple[str, str]], ours: Sequence[tuple[str, str]]
+) -> list[Problem]:
+    """A problem of `key` if a table has other fields than the rows. Each field: its name and its type."""
+    if theirs == ours:
+        return []
+    named = [", ".join(f"{name} {kind}" for name, kind in fields) for fields in (theirs, ours)]
+    return [
+        Problem(key, f"{table!r} is a table of {named[0]}, and the rows have {named[1]}", "the same fields")
+    ]
+
+
+def other_partition(theirs: Sequence[str], ours: Sequence[str]) -> list[Problem]:
+    """A problem if a table is partitioned by other fields than the sink."""
+    if list(theirs) == list(ours):
+        return []
+    return [Problem("partition_by", f"is {list(ours)}, and the table's is {list(theirs)}", "the same")]
+
+
 def name_of(path: str) -> str:
     return path.rpartition("/")[2]
 

@@ -40,13 +40,13 @@ class MismatchError(Exception):
         self.message = f"is {shown(value)}"
 
 
-def shown(value: Any, most: int = 80) -> str:
-    """A value as a message shows it: in at most so many characters, and booleans as TOML writes them."""
+def shown(value: Any) -> str:
+    """A value as a message shows it: short, and booleans as TOML writes them."""
     try:
         text = str(value).lower() if isinstance(value, bool) else repr(value)
     except Exception:  # an integer of too many digits, an object whose class cannot show it
         text = f"a value of the type {type(value).__name__}"
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def convert(value: Any, annotation: Any, base: Path) -> Any:

@@ -110,7 +110,7 @@ def figure_11(seconds: float) -> Sequence[float]:
 
 
 def star(seconds: float) -> Sequence[float]:
-    """What one core does here is measured; what 224 cores do is the model's and the simulator's."""
+    """One core is measured here. The 224 cores are predicted by the model and by the simulator."""
     event_ns = 1e9 / native(STAR, 1, seconds)
     done = star_on_a_cluster(event_ns, exchanged=False)
     made = done.model.ingress, done.simulated.ingress

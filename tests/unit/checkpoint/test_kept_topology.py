@@ -57,6 +57,10 @@ def parts(**changed: Any) -> dict[str, dict[str, str]]:
         "all": {"type": "reduce", "inputs": ["own"], "function": add},
         "out": {"type": "csv-sink", "inputs": ["sums"], "path": "out.csv"},
         "other": {"type": "csv-sink", "inputs": ["all"], "path": "other.csv"},
+        "lake": {
+            **{"type": "spark-sink", "inputs": ["own"], "path": "lake", "format": "iceberg"},
+            **{"table": "db.rows", "catalog": {"type": "rest", "token": "hidden"}},
+        },
     }
     for key, value in changed.items():
         actor, _, name = key.partition("__")
@@ -92,12 +96,25 @@ def test_keys_that_shape_what_is_kept_are_the_same(key: str, value: Any, message
     [
         ("few__where", "value > 2"),
         ("own__limit", 4),
+        ("lake__catalog", {"type": "rest", "token": "renewed"}),
         ("own__on_error", "skip"),
         ("rows__path", "moved"),
     ],
 )
 def test_other_keys_may_change(key: str, value: Any) -> None:
     assert said(**{key: value}) == []
+
+
+def test_credentials_are_not_kept() -> None:
+    assert "db.rows" in str(parts()["lake"])
+    assert "hidden" not in str(parts())
+
+
+def test_a_difference_behind_what_a_message_shows_is_found() -> None:
+    long = [" + ".join(["value"] * 100 + [last]) for last in ("1", "2")]
+    one, other = (parts(sums__aggregates={"total": f"sum({text})"}) for text in long)
+    (problem,) = differences(one, other, "state/")
+    assert len(problem.message) < 1000
 
 
 def test_a_function_is_known_by_its_name() -> None:
