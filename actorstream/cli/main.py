@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -45,6 +46,10 @@ COMMANDS = {
 }
 """Name -> (where its function is, one line of help)."""
 
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Of the libraries behind NumPy's matrices. Each worker has cores of its own, and a pool of threads in each of them would only
+make every start and every fork slower."""
+
 DONE, FAILED, WRONG, SUSPENDED, INTERRUPTED = 0, 1, 2, 75, 130
 """Exit codes: done; the run failed; the input is wrong; stopped at a checkpoint; interrupted."""
 
@@ -71,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     arguments: None: those of this process, which ends with that code: signals do not change it any more."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        for name in ONE_THREAD:
+            os.environ.setdefault(name, "1")
     if tokens[:1] == ["launch"]:
         COMMAND.install()
         if arguments is None:

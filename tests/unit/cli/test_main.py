@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from actorstream import __version__
+from actorstream.cli import main as command
 from actorstream.cli.main import COMMANDS, exit_code, main
 from actorstream.errors import (
     ActorDeadError,
@@ -119,3 +121,17 @@ def test_importing_the_command_line_imports_neither_arrow_nor_numpy_nor_an_event
     heavy = ["pyarrow", "numpy", "asyncio", "uvloop", "rich", "cyclopts", "msgspec"]
     answer = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("2", "2")])
+def test_numpys_matrices_get_one_thread_unless_the_user_says_otherwise(given: str | None, used: str) -> None:
+    code = (
+        "import os, sys, actorstream.cli.main as command\n"
+        "command._run = lambda tokens: print(os.environ['OPENBLAS_NUM_THREADS'])\n"
+        "command.main()"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in command.ONE_THREAD}
+    if given is not None:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert (answer.returncode, answer.stdout.strip()) == (0, used), answer.stderr
