@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,16 +23,17 @@ SOURCES = [
 ]
 
 
-@cache
+@pytest.fixture(scope="module")
 def modules() -> dict[str, ast.Module]:
-    """The modules of the package by their paths, each parsed once."""
+    """The modules of the package by their paths, each parsed once. They are millions of objects: the collector would look at them
+    in all tests that come after these if anything kept them."""
     paths = sorted((ROOT / "actorstream").rglob("*.py"))
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
 
 
-def statements() -> Iterator[tuple[str, ast.AST]]:
+def statements(modules: dict[str, ast.Module]) -> Iterator[tuple[str, ast.AST]]:
     """Every node of every module that can be a statement; expressions have none in them."""
-    for path, module in modules().items():
+    for path, module in modules.items():
         waiting: list[ast.AST] = [module]
         while waiting:
             node = waiting.pop()
@@ -55,15 +55,15 @@ def test_no_room_is_called_utils() -> None:
     assert not [path for path in SOURCES if forbidden & {part.removesuffix(".py") for part in path.parts}]
 
 
-def test_every_module_says_what_it_is_for() -> None:
-    silent = [path for path, module in modules().items() if module.body and not ast.get_docstring(module)]
+def test_every_module_says_what_it_is_for(modules: dict[str, ast.Module]) -> None:
+    silent = [path for path, module in modules.items() if module.body and not ast.get_docstring(module)]
     assert not silent
 
 
-def test_nothing_is_pickled() -> None:
+def test_nothing_is_pickled(modules: dict[str, ast.Module]) -> None:
     users = [
         path
-        for path, node in statements()
+        for path, node in statements(modules)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         and {"pickle", "cloudpickle", "marshal"}
         & {
@@ -106,9 +106,9 @@ SHARED_NAMES = {"Collected", "Message", "Prepared", "Terminated"}
 """Names that two classes still have. The list only gets shorter."""
 
 
-def test_one_name_means_one_class() -> None:
+def test_one_name_means_one_class(modules: dict[str, ast.Module]) -> None:
     found: dict[str, list[str]] = {}
-    for path, module in modules().items():
+    for path, module in modules.items():
         for node in module.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(path)
@@ -121,9 +121,9 @@ MANY_METHODS = {"Actor": 32}
 gets shorter, and its numbers smaller."""
 
 
-def test_no_class_is_several_things() -> None:
+def test_no_class_is_several_things(modules: dict[str, ast.Module]) -> None:
     found: dict[str, int] = {}
-    for _, node in statements():
+    for _, node in statements(modules):
         if isinstance(node, ast.ClassDef):
             methods = {
                 each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
