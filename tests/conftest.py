@@ -13,7 +13,9 @@ from hypothesis import settings
 
 from tests import covering, stacks
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the command: threads of matrices make each fork slower
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # as in the command: threads of matrices make each fork slower
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

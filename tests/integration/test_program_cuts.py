@@ -29,7 +29,7 @@ from tests.integration.programs import (
 )
 from tests.integration.test_program_checkpoints import Case, _path, run
 
-LEAST, MOST = 5, 12
+LEAST, MOST = 5, 6
 """Checkpoints within a run that are looked at: of many, some of all its parts."""
 
 
