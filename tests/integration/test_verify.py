@@ -260,4 +260,4 @@ def test_runs_whose_processes_are_killed_go_on_and_give_the_same(tmp_path: Path)
     target = KilledTarget(written(tmp_path, text), None, (), kills=2, seed=0)
     found = Verification(target, transports=["shm"], workers=[2], runs=1, batch_sizes=[64]).run().check()
     assert found.rows == {"out": 1350}
-    assert target.struck == 2
+    assert 1 <= target.struck <= 2  # a run that had ended before it was its turn is killed by nobody
