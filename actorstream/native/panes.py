@@ -254,6 +254,11 @@ class PanesStep:
         self._work.low = low
 
 
+def latest_of(panes: Panes) -> int:
+    """Of panes of width 0: the greatest event time of the rows that had one; -2^63: none had."""
+    return lib.as_panes_latest(panes._panes)  # type: ignore[no-any-return]
+
+
 def _took(status: int) -> bool:
     """Whether the rows were added; False: some are late."""
     if status == _AGAIN:

@@ -1,9 +1,8 @@
-"""Aggregates over all rows so far: count, sum, min, max, mean, first, last, count_distinct, quantile. Each takes whole
+"""Aggregates over all rows so far that have a value after each row: count, sum, min, max, mean, first, last. Each takes whole
 columns, ignores nulls, and gives the same whatever the batches were."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,11 +33,8 @@ _ORDERED = (Kind.STRING, Kind.BYTES, Kind.DATETIME, Kind.BOOL)
 
 
 class Fold:
-    """One aggregate over the values it is given; of a type that `kind` says.
+    """One aggregate over the values it is given; of a type that `kind` says."""
 
-    of_none: its value before any row; None: it has none."""
-
-    of_none: Any = None
     state: Any = None
 
     def __init__(self, kind: Type) -> None:
@@ -77,7 +73,6 @@ def present(values: Column) -> np.ndarray:
 class Count(Fold):
     """`count()`: rows; `count(field)`: those that are not null."""
 
-    of_none = 0
     state = 0
 
     def add(self, rows: int, values: Column | None) -> None:
@@ -94,8 +89,6 @@ class Count(Fold):
 
 class Sum(Fold):
     """Integers exactly, whatever their size in between."""
-
-    of_none = 0
 
     def add(self, rows: int, values: Column | None) -> None:
         assert values is not None
@@ -124,7 +117,6 @@ class FloatSum(Fold):
     def __init__(self, kind: Type, mean: bool) -> None:
         super().__init__(kind)
         self.mean, self.total, self.count = mean, Total(), 0
-        self.of_none: Any = None if mean else 0
 
     def add(self, rows: int, values: Column | None) -> None:
         assert values is not None
@@ -239,82 +231,13 @@ def held(value: Column) -> Any:
     return value.data[value.first].item()
 
 
-class CountDistinct(Fold):
-    """`count_distinct(field)`: different values that are not null."""
-
-    of_none = 0
-
-    def __init__(self, kind: Type) -> None:
-        super().__init__(kind)
-        self.seen: set[Any] = set()
-
-    def add(self, rows: int, values: Column | None) -> None:
-        assert values is not None
-        if values.field.dtype is None:
-            self.seen.update(value for value in values.tolist() if value is not None)
-            return
-        numbers = np.unique(present(values))
-        real = numbers == numbers
-        self.seen.update(numbers[real].tolist())
-        if not real.all():
-            self.seen.add("nan")  # one value, though it is not equal to itself
-
-    def value(self) -> int:
-        return len(self.seen)
-
-    def snapshot(self) -> Any:
-        return list(self.seen)
-
-    def restore(self, snapshot: Any) -> None:
-        self.seen = set(snapshot)
-
-
-class Quantile(Fold):
-    """Between the two nearest values where no value is at the place, as SQL's percentile_cont; NaN above all numbers."""
-
-    def __init__(self, kind: Type, at: float) -> None:
-        super().__init__(kind)
-        self.at = at
-        self.parts: list[np.ndarray] = []
-
-    def add(self, rows: int, values: Column | None) -> None:
-        assert values is not None
-        self.parts.append(np.array(present(values), np.float64))
-
-    def value(self) -> Any:
-        numbers = np.concatenate([np.empty(0), *self.parts])
-        return _quantile(numbers, self.at) if len(numbers) else None
-
-    def snapshot(self) -> Any:
-        return np.concatenate([np.empty(0), *self.parts]).tobytes()
-
-    def restore(self, snapshot: Any) -> None:
-        self.parts = [np.frombuffer(snapshot, np.float64)]
-
-
-def _quantile(numbers: np.ndarray, q: float) -> float:
-    """As `aggregate` has it (native/src/quantile.c). NumPy's is NaN wherever there is a NaN or an infinity beside it."""
-    position = q * (len(numbers) - 1)
-    at = int(position)
-    share = position - at
-    following = min(at + 1, len(numbers) - 1)
-    ordered = np.partition(numbers, (at, following))  # NaN comes last
-    below, above = float(ordered[at]), float(ordered[following])
-    if share == 0 or below == above:
-        return below
-    apart = above - below
-    if math.isinf(apart):
-        return below * (1 - share) + above * share
-    return below + apart * share if share < 0.5 else above - apart * (1 - share)
-
-
 def fold_of(call: AggregateCall) -> Fold:
-    """What computes an aggregate. ExpressionError if its arguments are not of a type that it takes."""
+    """What computes one of RUNNING. ExpressionError if its argument is not of a type that it takes."""
     given = call.arguments[0].type if call.arguments else INT
     match call.name:
         case "count":
             return Count(INT)
-        case "sum" | "mean" | "quantile" if not given.is_number or given.kind is Kind.DICTIONARY:
+        case "sum" | "mean" if not given.is_number or given.kind is Kind.DICTIONARY:
             raise call.fail(0, f"{call.name} of {given}", "a number", "int(...) and float(...) convert")
         case "sum" | "mean" if given.is_float:
             return FloatSum(FLOAT.optional(given.nullable), call.name == "mean")
@@ -329,14 +252,7 @@ def fold_of(call: AggregateCall) -> Fold:
                 )
             name = call.name
             return Extreme(given, min, np.minimum) if name == "min" else Extreme(given, max, np.maximum)
-        case "first" | "last":
-            return First(given, call.name == "last")
-        case "count_distinct":
-            return CountDistinct(INT)
-    at = call.constant(1)
-    if not isinstance(at, int | float) or not 0 <= at <= 1:
-        raise call.fail(1, f"quantile at {at!r}", "0 to 1")
-    return Quantile(FLOAT.optional(given.nullable), float(at))
+    return First(given, call.name == "last")
 
 
 def column_of(field: Field, values: Sequence[Any] | np.ndarray) -> Column:

@@ -14,10 +14,16 @@ from actorstream.actors.contract import Contract
 from actorstream.errors import ActorstreamError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
+from actorstream.events.fields import Kind
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.events.schema import Schema
+from actorstream.operators.aggregation.one_group import OneGroup
+from actorstream.operators.aggregation.outputs import AggregateOutput, output_of
+from actorstream.operators.aggregation.paned import LONGEST
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain_end import Admission
 from actorstream.operators.checks import one_of, same_inputs
-from actorstream.operators.expressions import AggregateCall, ExpressionError, RowErrors, compile_call
+from actorstream.operators.expressions import ExpressionError, RowErrors, compile_call
 from actorstream.operators.failed_rows import fail_event, without_failed
 from actorstream.operators.folds import ARITIES, RUNNING, Fold, column_of, fold_of
 from actorstream.operators.functions import (
@@ -28,11 +34,18 @@ from actorstream.operators.functions import (
     returned_type,
 )
 from actorstream.operators.prepared import Prepared
+from actorstream.windows.watermark import AT_END, NOTHING
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
+    from actorstream.native.panes import PanesStep
 
 WAYS = ("aggregate", "function", "native")
+OF_NONE = ("count", "sum", "count_distinct")
+"""Aggregates that are 0 without any row."""
+OF_ONE = ("min", "max", "first", "last")
+"""Aggregates that are the value of one row."""
+TEXTS = (Kind.STRING, Kind.BYTES, Kind.MSGPACK)
 
 
 class Reduce(Actor):
@@ -65,7 +78,13 @@ class Reduce(Actor):
         returns: dict[str, str] | None = None,
         running: bool = False,
     ) -> None:
-        self.keys = {"aggregate": aggregate, "native": native, "columns": columns, "returns": returns}
+        self.keys = {
+            "aggregate": aggregate,
+            "native": native,
+            "columns": columns,
+            "returns": returns,
+            "running": running,
+        }
         self.function, self.is_running = function, running
         self.reduction: Reduction | None = None
 
@@ -76,7 +95,7 @@ class Reduce(Actor):
         elif self.keys["native"] is not None:
             self.reduction = Natively(self.keys, schema)
         else:
-            self.reduction = Aggregates(aggregates_of(self.keys, schema), schema)
+            self.reduction = Aggregates(self.keys, schema)
         if self.state is not None:
             self.reduction.restore(self.state)
 
@@ -91,6 +110,17 @@ class Reduce(Actor):
         """`on_batch` as a kernel for a pool; None: it is none."""
         assert self.reduction is not None
         return self.reduction.prepare(batch)
+
+    def link_end(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        """`on_batch` as the last step of a chain; UnlinkedError: it is none."""
+        assert self.reduction is not None
+        return self.reduction.link(chain, rows)
+
+    def admits(self) -> Admission:
+        return Admission(LONGEST, NOTHING, AT_END)
+
+    def took(self, rows: int) -> None:
+        """Rows alone let nothing come out."""
 
     def on_end(self) -> Batch | None:
         assert self.reduction is not None
@@ -118,7 +148,7 @@ class Reduce(Actor):
             return {"default": returned_type(keys["function"]) or inputs[0]}
         if keys.get("native") is not None:
             return {"default": Natively(keys, inputs[0]).schema}
-        return {"default": Aggregates(aggregates_of(keys, inputs[0]), inputs[0]).schema}
+        return {"default": Aggregates(keys, inputs[0]).schema}
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
@@ -133,8 +163,7 @@ class Reduce(Actor):
         for name, text in _texts(keys).items():
             where = "aggregate" if isinstance(keys["aggregate"], str) else f"aggregate.{name}"
             try:
-                call = compile_call(text, inputs[0], ARITIES)
-                fold_of(call)
+                call = _aggregate_of(name, text, inputs[0], bool(keys.get("running")))[0].call
             except ExpressionError as error:
                 problems.append(error.problem(where))
             else:
@@ -156,6 +185,10 @@ class Reduction:
         """`add` as a kernel for a pool; None: it is none."""
         return None
 
+    def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        """`add` as the last step of a chain. UnlinkedError: it is none."""
+        raise UnlinkedError
+
     def result(self, of_none: bool) -> Batch | None:
         """The value of all rows; None if there is none. `of_none`: whether no rows may have one."""
         raise NotImplementedError
@@ -168,44 +201,67 @@ class Reduction:
 
 
 class Aggregates(Reduction):
-    """`aggregate`: built-in aggregates of columns."""
+    """`aggregate`: built-in aggregates of columns, each as a fold if it has a value after each row or that is a text; the others
+    together in one cell."""
 
-    def __init__(self, calls: dict[str, AggregateCall], schema: Schema) -> None:
-        self._calls = list(calls.values())
-        self._folds: list[Fold] = [fold_of(call) for call in self._calls]
+    def __init__(self, keys: dict[str, Any], schema: Schema) -> None:
+        calls = aggregates_of(keys, schema)
+        self._folds = {name: fold for name, (_, fold) in calls.items() if fold is not None}
+        self._calls = {name: output.call for name, (output, fold) in calls.items() if fold is not None}
+        self._rest = [output for output, fold in calls.values() if fold is None]
+        self._group = OneGroup(self._rest, schema.user) if self._rest else None
         self._rows = 0
-        fields = tuple(fold.kind.field(name) for name, fold in zip(calls, self._folds))
-        self.schema = Schema("Reduced", fields, None, schema.time_unit)
+        """That the folds have taken."""
+        self.schema = Schema(
+            "Reduced", tuple(output.field for output, _ in calls.values()), None, schema.time_unit
+        )
 
     def add(self, batch: Batch, running: bool) -> Batch | None:
-        values: list[Column | None] = [
-            call.arguments[0].evaluate(batch) if call.arguments else None for call in self._calls
-        ]
+        values: dict[str, Column | None] = {
+            name: call.arguments[0].evaluate(batch) if call.arguments else None
+            for name, call in self._calls.items()
+        }
+        if self._group is not None:
+            self._group.add(batch)
         self._rows += batch.rows
         if not running:
-            for fold, column in zip(self._folds, values):
-                fold.add(batch.rows, column)
+            for name, fold in self._folds.items():
+                fold.add(batch.rows, values[name])
             return None
         columns = {
-            field.name: column_of(field, fold.running(batch.rows, column))
-            for field, fold, column in zip(self.schema.fields, self._folds, values)
+            name: column_of(self.schema.field(name), fold.running(batch.rows, values[name]))
+            for name, fold in self._folds.items()
         }
         return Batch.of(columns, event=self.schema, origin=batch)
 
+    def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        if self._folds or self._group is None:
+            raise UnlinkedError
+        return self._group.link(chain, rows)
+
     def result(self, of_none: bool) -> Batch | None:
-        if self._rows == 0 and (not of_none or any(fold.of_none is None for fold in self._folds)):
-            return None
-        found = {}
-        for field, fold in zip(self.schema.fields, self._folds):
-            found[field.name] = column_of(field, [fold.value() if self._rows else fold.of_none])
+        columns = None if self._group is None else self._group.result()
+        found: dict[str, Column] = {}
+        if columns is None and not self._rows:
+            names = [output.name for output in self._rest]
+            if not of_none or self._folds or not all(name in OF_NONE for name in names):
+                return None
+            columns = [column_of(output.field, [0]) for output in self._rest]
+        found |= {output.field.name: column for output, column in zip(self._rest, columns or ())}
+        found |= {
+            name: column_of(self.schema.field(name), [fold.value()]) for name, fold in self._folds.items()
+        }
         return Batch.of_columns(self.schema, found)
 
     def snapshot(self) -> Any:
-        return [self._rows, [fold.snapshot() for fold in self._folds]]
+        group = None if self._group is None else self._group.snapshot()
+        return [self._rows, group, [fold.snapshot() for fold in self._folds.values()]]
 
     def restore(self, snapshot: Any) -> None:
-        self._rows, states = snapshot
-        for fold, state in zip(self._folds, states):
+        self._rows, group, states = snapshot
+        if self._group is not None:
+            self._group.restore(group)
+        for fold, state in zip(self._folds.values(), states):
             fold.restore(state)
 
 
@@ -281,9 +337,19 @@ class Natively(Reduction):
         self._value = np.frombuffer(value, self._value.dtype).copy()
 
 
-def aggregates_of(keys: dict[str, Any], schema: Schema) -> dict[str, AggregateCall]:
-    """The aggregates by field. ExpressionError for the first that is wrong."""
-    return {name: compile_call(text, schema, ARITIES) for name, text in _texts(keys).items()}
+def aggregates_of(keys: dict[str, Any], schema: Schema) -> dict[str, tuple[AggregateOutput, Fold | None]]:
+    """The aggregates by field, with those that are folds. ExpressionError for the first that is wrong."""
+    running = bool(keys.get("running"))
+    return {name: _aggregate_of(name, text, schema, running) for name, text in _texts(keys).items()}
+
+
+def _aggregate_of(name: str, text: str, schema: Schema, running: bool) -> tuple[AggregateOutput, Fold | None]:
+    call = compile_call(text, schema, ARITIES)
+    is_text = call.name in OF_ONE and call.arguments[0].type.kind in TEXTS
+    if not is_text and not (running and call.name in RUNNING):
+        return output_of(name, text, schema), None
+    fold = fold_of(call)
+    return AggregateOutput(call, fold.kind.field(name)), fold
 
 
 def _texts(keys: dict[str, Any]) -> dict[str, str]:

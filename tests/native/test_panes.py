@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from actorstream.events.fields import Kind
 from actorstream.native import cells, kernels
 from actorstream.native.cells import Accumulator, CellProgram
-from actorstream.native.panes import ALL, Panes
+from actorstream.native.panes import ALL, Panes, latest_of
 from tests.native.aggregate_model import KINDS, STEPS, expected, reading, some_value
 from tests.native.aggregate_rows import HOWS, Held, column, operands
 
@@ -27,11 +27,13 @@ class Rows:
         self.rng, self.program, self.keys, self.width = rng, program, keys, width
         self.rows: list[tuple] = []  # (pane, tag, key, (time, values))
         self.large = bool(rng.random() < 0.3)
+        self.latest = -(2**63)
 
     def batch(self, count: int, low: int, high: int, spread: int, tag: int) -> Held:
         """`count` rows with times from `low` to `high` as operands."""
         rng = self.rng
         times = rng.integers(low, high, count).tolist() if count else []
+        self.latest = max([self.latest, *times])
         key = [[int(rng.integers(0, spread)) for _ in range(count)] for _ in range(self.keys)]
         null = [bool(rng.random() < 0.5) for _ in KINDS]
         values = [
@@ -114,6 +116,7 @@ def test_windows_of_panes_say_what_their_rows_say(keys, width, spread, seed):
         assert panes.add(batch, len(batch.columns[0].values), 0, tag)
         if width == 0:
             windows_agree(panes, rows, 0, 1, 2**60)
+            assert latest_of(panes) == rows.latest
             continue
         numbers = sorted({row[0] for row in rows.rows})
         assert panes.numbers().tolist() == numbers

@@ -13,7 +13,7 @@
 /* cffi: begin */
 typedef struct as_panes as_panes;
 /* Takes over `groups` of `keys` key columns. Pane n is [origin + n * width, origin + (n + 1) * width), origin
-   <= 0; width 0: all rows are in pane 0, whatever their time. NULL with errno ENOMEM or EINVAL (then groups
+   <= 0; width 0: all rows are in pane 0, whatever their time, and the time operand may have no data. NULL with errno ENOMEM or EINVAL (then groups
    stay the caller's). */
 as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t origin, int64_t width);
 void as_panes_destroy(as_panes *panes);
@@ -33,6 +33,8 @@ typedef struct as_panes_work {
 int32_t as_panes_job(void *work);
 /* The same function, as the step that ends a chain calls it (chain.h). Returns what as_panes_add returned. */
 int32_t as_panes_take_in(void *work, int64_t rows);
+/* With width 0: the greatest event time of all rows whose time operand had data; INT64_MIN: none had. */
+int64_t as_panes_latest(const as_panes *panes);
 /* Numbers of panes with rows, ascending, each once; answers how many there are. `number` NULL: only that. */
 int64_t as_panes_numbers(const as_panes *panes, int64_t *number);
 /* Marks the groups of rows that are added from now on, per pane, until as_panes_unmark. */

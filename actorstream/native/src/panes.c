@@ -31,6 +31,7 @@ as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *pr
     panes->keys = keys;
     panes->origin = origin;
     panes->width = (uint64_t)width;
+    panes->latest = INT64_MIN;
     return panes;
 }
 
@@ -161,10 +162,15 @@ static void find_cells(as_panes *panes, as_pane *single, int64_t rows) {
     const uint64_t words = pane_words(panes);
     chunk->single = single ? &single->beside : NULL;
     chunk->uniform = single != NULL && panes->keys == 0;
-    if (chunk->uniform && panes->program.steps == 0) {
-        chunk->cell[0] = single->cells;
+    if (chunk->uniform) { /* the same for every row, mostly those of the chunk before */
+        const int64_t wanted = panes->program.steps == 0 ? 1 : rows;
+        if (chunk->cell[0] != single->cells)
+            panes->same = 0;
+        for (; panes->same < wanted; panes->same++)
+            chunk->cell[panes->same] = single->cells;
         return;
     }
+    panes->same = 0;
     if (single != NULL) {
         uint64_t *cells = single->cells;
         for (int64_t i = 0; i < rows; i++)
@@ -260,11 +266,15 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     const rows_of parts = {operand, operand + 1, operand + 1 + panes->program.columns,
                            operand + 1 + panes->program.columns + panes->keys};
     for (const as_operand *own = operand; own < parts.value + panes->program.values; own++)
-        if ((own != operand || panes->width) && !as_operand_readable(own, rows))
+        if ((own != operand || panes->width || own->column.data != NULL) && !as_operand_readable(own, rows))
             return AS_E_ARGUMENT;
     if (rows == 0)
         return AS_OK;
     int64_t first = 0, last = 0;
+    if (panes->width == 0 && operand->column.data != NULL) {
+        int64_t least = INT64_MAX;
+        as_operand_bounds(parts.time, rows, true, &least, &panes->latest);
+    }
     if (panes->width) {
         for (bool exactly = false;; exactly = true) {
             int64_t least = known_least, greatest = known_greatest;
@@ -293,6 +303,10 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     }
     as_panes_counted(panes);
     return status;
+}
+
+int64_t as_panes_latest(const as_panes *panes) {
+    return panes->latest;
 }
 
 int32_t as_panes_take_in(void *work, int64_t rows) {

@@ -33,12 +33,14 @@ struct as_panes {
     uint32_t keys;
     int64_t origin;
     uint64_t width;
+    int64_t latest; /* with width 0: the greatest event time of the rows that had one */
     bool wide, marking;
     as_pane **pane; /* ascending by (number, tag) */
     uint64_t count, room;
     as_pane *last; /* found last */
     as_texts texts[AS_PROGRAM_VALUES];
     as_chunk *chunk;
+    int64_t same; /* the first rows of the chunk, which have the same cell */
     as_pane *near[NEAR];
     as_pane *of_row[CHUNK];
     uint64_t time[CHUNK];

@@ -9,7 +9,7 @@ import numpy as np
 
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.events.representation import known_times
-from actorstream.native.panes import ALL, UNKNOWN, Panes, PanesStep
+from actorstream.native.panes import ALL, UNKNOWN, Panes, PanesStep, latest_of
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
 from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
@@ -65,7 +65,7 @@ class Paned:
             origin=0 if self.whole else windows.origin,
             width=0 if self.whole else windows.width,
         )
-        timed = not self.whole or layout.program.orders > 0
+        timed = not self.whole or definition.schema.event_time is not None
         self._inputs = AggregateInputs(
             definition.schema, definition.key, layout.values, timed=timed, orders=layout.program.columns
         )
@@ -123,15 +123,15 @@ class Paned:
 
     def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
         """`add` as the last step of a chain. UnlinkedError: it is none."""
-        if self.whole:
-            raise UnlinkedError  # the greatest event time of its rows would have to be noted
+        if self.whole and rows.schema.event_time is None and chain.rows.schema.event_time is not None:
+            raise UnlinkedError  # the event time of its rows is no column of theirs
         step = PanesStep(self.panes, self._inputs.operands)
         chain.add(rows, self._inputs.link(chain, rows), step)
         return step
 
     def admission(self, room: int) -> Admission:
         """What may be added now by `link`: at most `room` rows."""
-        return Admission(room, self._low, self.due)
+        return Admission(room, NOTHING if self.whole else self._low, min(self.due, AT_END))
 
     def job_added(self, batch: Batch) -> bool:
         """Whether the job of a batch has taken it; False: some rows are late, and the batch is to be added."""
@@ -144,8 +144,8 @@ class Paned:
         self.panes.add(self._inputs.fill(batch), batch.rows, 0)
 
     def _note_latest(self, batch: Batch) -> None:
-        times = batch.event_times()
-        if times is not None and len(times):
+        """Of rows whose event time is no field of theirs; that of others the panes note."""
+        if batch.schema.event_time is None and (times := batch.event_times()) is not None and len(times):
             self._latest = max(self._latest, int(times.max()))
 
     # -- results
@@ -240,12 +240,16 @@ class Paned:
 
     def _made(self, groups: np.ndarray, own: np.ndarray, window: int) -> Iterator[Batch]:
         if self.whole:
-            time = max(self._latest, self._frontier) if self._latest > NOTHING else NOTHING
-            times = np.full(len(groups), time) if time > NOTHING else None
+            latest = self._greatest()
+            times = np.full(len(groups), max(latest, self._frontier)) if latest > NOTHING else None
             return self._rows.batches(groups, groups, own, None, times)
         start, end = self.windows.start(window), self.windows.end(window)
         bounds = np.full(len(groups), start), np.full(len(groups), end)
         return self._rows.batches(groups, groups, own, bounds, np.full(len(groups), end - 1))
+
+    def _greatest(self) -> int:
+        """The greatest event time of all rows; NOTHING: none is known."""
+        return max(self._latest, latest_of(self.panes))
 
     # -- state
 
@@ -254,7 +258,7 @@ class Paned:
         return self.panes.nbytes
 
     def snapshot(self) -> Any:
-        places = [self.closed, self._ended, self._frontier, self._latest, self._early]
+        places = [self.closed, self._ended, self._frontier, self._greatest(), self._early]
         return {
             "places": places,
             "panes": save_panes(self.panes, self.definition.fields, marking=self._marking),

@@ -39,3 +39,13 @@ def by_hooks(*given: Any, **deploy: Any) -> Ran:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("actorstream.plan.compile.source_chains", lambda job: {})
         return Ran(*given, **deploy)
+
+
+def end_of(stream: Any, drawn: dict[str, Any], aggregates: dict[str, str]) -> Any:
+    """What takes the rows in: an aggregation over windows or without any, or a reduction."""
+    if drawn["end"] == "reduce":
+        return stream.through("reduce", name="total", aggregate=aggregates)
+    keys = {"key": drawn["key"], "aggregates": aggregates}
+    if drawn["end"] == "whole":
+        return stream.through("aggregate", name="total", **keys)
+    return stream.through("aggregate", name="windows", window=drawn["window"], **keys)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from actorstream import Batch, Event, EventTime, Source
 from actorstream.operators.functions import numba_signature
 from actorstream.topology.builder import Topology
-from tests.unit.runtime.fast_paths.chained import Ran, by_hooks
+from tests.unit.runtime.fast_paths.chained import Ran, by_hooks, end_of
 
 
 @numba.cfunc(numba_signature())
@@ -64,7 +64,12 @@ WINDOWS = (
     {"type": "tumbling", "size": "2s"},
     {"type": "sliding", "size": "3s", "slide": "1s"},
 )
-AGGREGATES = {"rows": "count()", "least": "min(number)", "share": "sum(coalesce(share, 0.5))"}
+AGGREGATES = {
+    "rows": "count()",
+    "least": "min(number)",
+    "share": "sum(coalesce(share, 0.5))",
+    "mean": "mean(share)",
+}
 
 
 class Reading(Event):
@@ -166,6 +171,7 @@ def topologies(draw: st.DrawFn) -> dict[str, Any]:
         "form": draw(st.sampled_from(FORMS)),
         "steps": draw(st.lists(st.sampled_from(STEPS), max_size=3, unique_by=str)),
         "join": draw(st.sampled_from([None, ("inner", 1), ("left", 3), ("inner", 100)])),
+        "end": draw(st.sampled_from(["windows", "windows", "whole", "reduce"])),
         "window": draw(st.sampled_from(WINDOWS)),
         "key": draw(st.sampled_from([[], ["number"], ["text"], ["text", "number"]])),
         "aggregates": draw(st.lists(st.sampled_from(list(AGGREGATES)), min_size=1, unique=True)),
@@ -192,9 +198,7 @@ def topology_of(drawn: dict[str, Any], folder: Path, rows: int, seed: int) -> tu
         stream = stream.through("static-join", name="joined", table=table(folder, most), on="number", how=how)
         stream = stream.through("union", name="all")
         chosen |= {"weight": "sum(coalesce(weight, 0.25))", "labels": "max(weight)"}
-    made = stream.through(
-        "aggregate", name="windows", key=drawn["key"], window=drawn["window"], aggregates=chosen
-    )
+    made = end_of(stream, drawn, chosen)
     return topology, [made.collect(), made["late"].collect(), *out]
 
 
@@ -213,6 +217,7 @@ def test_a_chain_behind_a_read_batch_gives_what_the_hooks_of_its_members_give(
 PLAIN: dict[str, Any] = {
     "join": None,
     "steps": [STEPS[0], STEPS[-3], STEPS[-2]],
+    "end": "windows",
     "window": WINDOWS[0],
     "key": ["text"],
     "aggregates": ["rows", "share"],
@@ -226,6 +231,11 @@ PLAIN: dict[str, Any] = {
 def test_all_batches_that_a_source_reads_are_taken_in_one_call_each(form: str, tmp_path: Path) -> None:
     ran = Ran(*topology_of(PLAIN | {"form": form}, tmp_path, 5000, 1), batch_size=100)
     assert ran.taken > 4000, "what came before the first windows are over goes through the hooks"
+
+
+def test_nothing_of_a_sum_of_all_rows_goes_through_the_hooks(tmp_path: Path) -> None:
+    ran = Ran(*topology_of(PLAIN | {"form": "csv", "end": "reduce"}, tmp_path, 5000, 1), batch_size=100)
+    assert ran.taken == 5000
 
 
 @pytest.mark.parametrize("step", [0, 1, 3, 4, 5, 7, 8])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from actorstream.runtime.unit import Status
 from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
-from tests.unit.runtime.fast_paths.chained import Ran, by_hooks
+from tests.unit.runtime.fast_paths.chained import Ran, by_hooks, end_of
 
 ADS = "apps.ysb.operators:Campaigns"
 STEPS = (
@@ -41,7 +42,10 @@ AGGREGATES = {
     "total": "sum(user_id * 3)",
     "least": "min(page_id)",
     "mean": "mean(user_id / 4.0)",
+    "first": "first(page_id)",
+    "users": "count_distinct(user_id % 50)",
 }
+ENDS = ("windows", "windows", "whole", "reduce")
 stages = st.lists(st.sampled_from(STEPS), max_size=3, unique_by=str)
 
 
@@ -54,6 +58,7 @@ def topologies(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "steps": draw(stages) if ids != "uuid" else texts,
         "join": draw(st.sampled_from([None, "before", "behind"])),
+        "end": draw(st.sampled_from(ENDS)),
         "window": draw(st.sampled_from(WINDOWS)),
         "key": draw(st.sampled_from([[], ["user_id"], ["ad_id"], ["event_type", "user_id"]])),
         "aggregates": draw(chosen) if ids != "uuid" else ["rows"],
@@ -86,10 +91,7 @@ def topology_of(drawn: dict[str, Any], count: int) -> tuple[Topology, list[Any]]
     if join == "behind":
         stream = stream.through(ADS, name="campaigns")
     chosen = {name: AGGREGATES[name] for name in drawn["aggregates"]}
-    made = stream.through(
-        "aggregate", name="windows", key=drawn["key"], window=drawn["window"], aggregates=chosen
-    )
-    return topology, [made.collect(), *out]
+    return topology, [end_of(stream, drawn, chosen).collect(), *out]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -158,6 +160,7 @@ def test_all_rows_of_branches_are_taken_without_python() -> None:
 YSB: dict[str, Any] = {
     "steps": [STEPS[0]],
     "join": "behind",
+    "end": "windows",
     "window": WINDOWS[0],
     "key": ["campaign_id"],
     "aggregates": ["rows"],
@@ -173,6 +176,11 @@ def test_all_rows_of_the_yahoo_benchmark_are_taken_without_python() -> None:
     assert Ran(*topology_of(YSB | {"ids": "uuid"}, 20_000), batch_size=100).taken == 20_000
 
 
+@pytest.mark.parametrize("end", ["whole", "reduce"])
+def test_all_rows_of_an_aggregation_without_windows_are_taken_without_python(end: str) -> None:
+    assert Ran(*topology_of(YSB | {"end": end}, 20_000), batch_size=100).taken == 20_000
+
+
 def test_only_batches_with_a_failed_row_go_through_the_hooks() -> None:
     drawn = YSB | {"steps": [STEPS[2]], "on_error": "dead-letter"}
     ran = Ran(*topology_of(drawn, 20_000), batch_size=100)
@@ -185,8 +193,15 @@ def test_only_batches_with_a_failed_row_go_through_the_hooks() -> None:
 
 
 def unit_of(drawn: dict[str, Any], count: int, **deploy: Any) -> SourceUnit:
+    """The source's unit after its first batch."""
+    unit = started(topology_of(drawn, count)[0].spec(), **deploy)
+    unit.step()  # after its first batch the operator at the end hears that the windows since 1970 are over
+    assert position(unit) == 10
+    return unit
+
+
+def started(spec: Any, **deploy: Any) -> SourceUnit:
     """The source's unit, with operators started, of a worker that no loop runs."""
-    spec = topology_of(drawn, count)[0].spec()
     job = compile_job(spec, load_deploy(None, (), transport="local", workers=1, **deploy))
     worker = Worker(job, 0, None, None)
     worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
@@ -195,8 +210,6 @@ def unit_of(drawn: dict[str, Any], count: int, **deploy: Any) -> SourceUnit:
         each.actor.on_start()
     unit = worker.units[0]
     assert isinstance(unit, SourceUnit)
-    unit.step()  # after its first batch the operator at the end hears that the windows since 1970 are over
-    assert position(unit) == 10
     return unit
 
 
@@ -253,3 +266,18 @@ def test_a_larger_batch_than_before_gets_room() -> None:
     unit.step()
     assert position(unit) == 1510
     assert unit.members[1].jumbo_in == 2
+
+
+def test_a_chain_notes_the_event_time_of_rows_without_windows() -> None:
+    def latest(chained: bool) -> int:
+        spec = topology_of(YSB | {"end": "whole"}, 100_000)[0].spec()
+        unit = started(spec, batch_size=10)
+        unit.chain = unit.chain if chained else None
+        unit.most_rows = 210
+        unit.step()
+        assert position(unit) == 210
+        actor = next(each.actor for each in unit.members if each.name == "total")
+        return int(actor.snapshot()["groups"]["places"][3])
+
+    assert latest(True) == latest(False)
+    assert 1_700_000_000_100 < latest(True) < 1_700_000_000_210
