@@ -15,6 +15,7 @@ from actorstream.native.address import address_of
 from actorstream.native.expression import LANES
 from actorstream.native.pieces import Column
 from actorstream.native.pool import make_job
+from actorstream.native.status import raise_status
 
 RUN: int = lib.AS_CHAIN_RUN
 GATHER: int = lib.AS_CHAIN_GATHER
@@ -29,6 +30,7 @@ MOST: int = lib.AS_CHAIN_MOST
 """Columns in or out of a step."""
 
 _job, _unpack = lib.as_chain_job, ffi.unpack
+_NO_MEMORY: int = lib.AS_E_MEMORY
 _FUNCTION = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_chain_job")))
 _COLUMN = "IIqQQQ"
 _BYTES = 40
@@ -190,11 +192,15 @@ class ChainRun:
         self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
     def run(self, rows: int, columns: Sequence[Column]) -> list[int] | None:
-        """Runs the steps here and now, as `prepare` and the job would. Returns the rows of each set; None: a row has failed. The
-        time of each member adds up until `took_ns` is asked with `forget`."""
+        """Runs the steps here and now, as `prepare` and the job would. Returns the rows of each set; None: a row has failed or is
+        late. The time of each member adds up until `took_ns` is asked with `forget`. ResourceError: there was no memory for
+        a state, which may have some of the rows."""
         self.give(columns)
         self._rows[0] = rows
-        return None if _job(self.work) else _unpack(self._rows, self._chain.sets)
+        status = _job(self.work)
+        if status == _NO_MEMORY:
+            raise_status(status, "chain")
+        return None if status else _unpack(self._rows, self._chain.sets)
 
     def sizes(self) -> list[int]:
         """Rows of each set, as the last run has found them."""

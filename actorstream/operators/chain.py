@@ -329,6 +329,11 @@ class Linking:
         given = self._needed() if needed else list(self._given)
         return self._made(given, []), [self._given[number] for number in given]
 
+    def taken_in(self, ends: Sequence[int]) -> Linked:
+        """The same for batches that come one by one. `ends`: as for `finished`."""
+        made, names = self.ended(needed=True)
+        return Linked(made, None, 0, names, {}, {}, None, list(ends))
+
     def _needed(self) -> list[int]:
         """The batch's columns that steps read."""
         used = {number for step in self._steps for number in step.inputs}

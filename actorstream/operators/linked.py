@@ -23,7 +23,7 @@ class Linked:
 
     Args:
         chain: its steps.
-        schema, rows: of the rows that come out, and their set.
+        schema, rows: of the rows that come out, and their set; no schema: the chain takes all rows in.
         given: names of the batch's fields that it is given.
         fields: name of each computed field of `schema` -> the field, and its number among the returned columns.
         renamed: name of each other field of `schema` -> the field of the batch that it is.
@@ -34,7 +34,7 @@ class Linked:
     def __init__(
         self,
         chain: Chain,
-        schema: Schema,
+        schema: Schema | None,
         rows: int,
         given: list[str],
         fields: dict[str, tuple[Field, int]],
@@ -51,7 +51,8 @@ class Linked:
 
     def run(self, batch: Batch) -> tuple[Batch | None, list[int]] | None:
         """Runs the chain here and now. Returns the rows that come out, or None for none, and how many each member has left; None:
-        a row has failed, and nothing has changed. `took_ns` adds up the time of each member."""
+        a row has failed or is late, and nothing has changed. `took_ns` adds up the time of each member. ResourceError: there was
+        no memory for the state that takes the rows in."""
         rows, chain, run = batch.rows, self._chain, self._own
         if run is None or run.most < rows:
             self._took = self.took_ns()
@@ -100,7 +101,7 @@ class Linked:
         return found
 
     def _made(self, batch: Batch, memory: list[Any], rows: int) -> Batch | None:
-        if not rows:
+        if not rows or self.schema is None:
             return None
         source = batch
         if self._index is not None and rows < batch.rows:

@@ -1,5 +1,6 @@
-"""Chains of neighbours without a state, which are one call of C, or one job of a pool (ordered-multicore section 6: to the
-threads a chain is one operator). Decides how far a chain goes and counts what its members have done. It keeps no order."""
+"""Chains of neighbours, which are one call of C, or one job of a pool (ordered-multicore section 6: to the threads a chain is
+one operator): operators without a state, and what takes in their rows if there are no threads. Decides how far a chain goes
+and counts what its members have done. It keeps no order."""
 
 from __future__ import annotations
 
@@ -8,11 +9,17 @@ from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from actorstream.operators.chain import Linking, UnlinkedError
+from actorstream.actors.contract import goes_with_batches
+from actorstream.errors import ResourceError
+from actorstream.events.representation import known_times
+from actorstream.native.panes import UNKNOWN
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.runtime.output import DirectEdge
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
+    from actorstream.native.panes import PanesStep
     from actorstream.operators.linked import Linked
     from actorstream.operators.prepared import Prepared
     from actorstream.runtime.replica import Replica
@@ -24,14 +31,24 @@ class KernelChain:
     once. The inner edges have no jobs of their own; a batch that fails passes through them by calls.
 
     Args:
-        edges: the edges to its members, in order.
+        edges: the edges to its members without a state, in order.
         linked: the steps of the members.
+        end: the member behind these, which takes all rows in to its state, and what tells it of a batch's event times.
     """
 
-    __slots__ = ("_batches", "_linked", "_rows", "edges", "members", "schema", "tail")
+    __slots__ = ("_batches", "_end", "_linked", "_rows", "edges", "members", "schema", "tail")
 
-    def __init__(self, edges: Sequence[KernelEdge], linked: Linked, schema: Schema) -> None:
+    def __init__(
+        self,
+        edges: Sequence[KernelEdge],
+        linked: Linked,
+        schema: Schema,
+        end: tuple[Replica, PanesStep] | None = None,
+    ) -> None:
         self.edges, self.members = list(edges), [edge.consumer for edge in edges]
+        self._end = end
+        if end is not None:
+            self.members.append(end[0])
         self.tail = self.members[-1]
         self._linked, self.schema = linked, schema
         self._rows = [0] * len(self.members)
@@ -39,11 +56,17 @@ class KernelChain:
         self._batches = self._rows.copy()
 
     @classmethod
-    def behind(cls, edge: KernelEdge, schema: Schema) -> KernelChain | None:
-        """The longest chain that begins with an edge, for batches of `schema`; None: its consumer is no link."""
-        edges = [edge]
+    def behind(cls, edge: KernelEdge, batch: Batch) -> KernelChain | None:
+        """The longest chain that begins with an edge, for batches like this one; None: its consumer is no link."""
+        edges, schema = [edge], batch.schema
         while (after := _next(edges[-1].consumer)) is not None:
             edges.append(after)
+        end = _end(edges[-1].consumer) if edge.pool is None else None
+        if end is not None and (schema.event_time is not None or "_time" not in batch.system):
+            try:
+                return cls(edges, *_ended([each.consumer for each in edges], end, schema))
+            except Exception:  # as below
+                pass
         while len(edges) > (edge.pool is None):  # one alone costs less by its hook than as a chain
             try:
                 return cls(edges, _linked([each.consumer for each in edges], schema), schema)
@@ -51,10 +74,23 @@ class KernelChain:
                 edges.pop()
         return None
 
+    def fits(self, batch: Batch) -> bool:
+        """Whether a batch is of the schema of the chain, or of an equal one, as rows that came by another way have."""
+        schema = batch.schema
+        if schema is not self.schema and schema == self.schema:
+            self.schema = schema
+        return schema is self.schema
+
     def run(self, batch: Batch) -> bool:
-        """Runs the chain here and now and sends on what comes out. False: a row has failed, and the hooks are to be called."""
+        """Runs the chain here and now and sends on what comes out. False: a row has failed or is late, and the hooks are to be
+        called. ResourceError: there was no memory for the state at the end."""
+        end = self._end
         try:
+            if end is not None and not _admitted(*end, batch):
+                return False
             found = self._linked.run(batch)
+        except ResourceError:
+            raise
         except Exception:
             return False  # the hook will raise the error
         if found is None:
@@ -67,11 +103,17 @@ class KernelChain:
             counts[member] += rows
             batches[member] += 1
             rows = after
-        if made is not None:
+        if made is not None or (end is not None and rows):
             tail = self.tail
             tail.entry_min, tail.entry_max = batch.entry_min, batch.entry_max
             tail.began = batch.began or monotonic_ns()
-            tail.forward(made)
+            if made is not None:
+                tail.forward(made)
+            else:
+                counts[-1] += rows
+                batches[-1] += 1
+                tail.has_run = True
+                tail.actor.took(rows)  # type: ignore[attr-defined]
         return True
 
     def count(self) -> None:
@@ -115,16 +157,54 @@ def _next(consumer: Replica) -> KernelEdge | None:
     return only if isinstance(only, KernelEdge) and not only.exclusive else None
 
 
+def _end(consumer: Replica) -> Replica | None:
+    """The only neighbour that a replica calls, if it may take in the rows of a chain; else None."""
+    edges = consumer.edges.get("default", [])
+    only = edges[0] if len(edges) == 1 else None
+    if type(only) is not DirectEdge or not goes_with_batches(type(only.consumer.actor), "link_end"):
+        return None
+    end = only.consumer
+    return end if end.stamp is None and end.descent is None else None
+
+
+def _admitted(end: Replica, state: PanesStep, batch: Batch) -> bool:
+    """Whether a state takes a batch, which it is told the event times of. False: the batch is to go through the hooks."""
+    admission = end.actor.admits()  # type: ignore[attr-defined]
+    if admission.room <= 0 or end.paused or batch.marked:
+        return False
+    state.late_below(admission.low)
+    state.bounds[0], state.bounds[1] = known_times(batch) or UNKNOWN
+    return True
+
+
+def _ended(
+    members: Sequence[Replica], end: Replica, schema: Schema
+) -> tuple[Linked, Schema, tuple[Replica, PanesStep]]:
+    """The steps of members in order, and of the one behind them that takes their rows in. UnlinkedError as for `_linked`."""
+    linking = Linking(schema, grows=True)
+    rows, ends = _steps(linking, members, at_end=False)
+    linking.member = len(members)
+    state = end.actor.link_end(linking, rows)  # type: ignore[attr-defined]
+    return linking.taken_in(ends), schema, (end, state)
+
+
 def _linked(members: Sequence[Replica], schema: Schema) -> Linked:
     """The steps of members in order. UnlinkedError: one of them cannot be linked."""
     linking = Linking(schema)
+    return linking.finished(*_steps(linking, members, at_end=True))
+
+
+def _steps(linking: Linking, members: Sequence[Replica], *, at_end: bool) -> tuple[LinkedRows, list[int]]:
+    """Adds the steps of members. Returns the rows that these leave in the end, and the set that each leaves. `at_end`: whether
+    the last one sends its rows itself."""
     rows, ends = linking.rows, []
     for number, member in enumerate(members):
-        if member.stamp is not None and member.stamp.places_rows and member is not members[-1]:
+        sends = at_end and number + 1 == len(members)
+        if member.stamp is not None and member.stamp.places_rows and not sends:
             raise UnlinkedError  # the rows that it sends need their place in an order
         linking.member = number
         rows = member.actor.link(linking, rows)  # type: ignore[attr-defined]
         if rows.schema != member.schemas["default"].user:
             raise UnlinkedError
         ends.append(rows.number)
-    return linking.finished(rows, ends)
+    return rows, ends

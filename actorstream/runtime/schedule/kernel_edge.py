@@ -133,7 +133,7 @@ class KernelEdge(DirectEdge):
             self._link(batch)
         if self.pool is None:
             chain = self._chain
-            if chain is None or batch.schema is not chain.schema or not chain.run(batch):
+            if chain is None or not chain.fits(batch) or not chain.run(batch):
                 self.consumer.accept(batch, self.input)
         elif not self._waiting and not self._behind and self._at_once():
             self._call(batch)
@@ -149,7 +149,7 @@ class KernelEdge(DirectEdge):
         """Finds out how far a chain goes, at the first batch: tables are complete then, and no batch has passed the edges
         behind."""
         self._linked = True
-        self._chain = KernelChain.behind(self, batch.schema)
+        self._chain = KernelChain.behind(self, batch)
         if self._chain is not None:
             for edge in self._chain.edges[1:]:
                 edge.inner = True
@@ -182,9 +182,7 @@ class KernelEdge(DirectEdge):
         try:
             if chain is None:
                 return self.consumer.actor.prepare(batch)  # type: ignore[attr-defined, no-any-return]
-            return (
-                chain.prepare(batch) if batch.schema is chain.schema or batch.schema == chain.schema else None
-            )
+            return chain.prepare(batch) if chain.fits(batch) else None
         except Exception:
             return None  # the hook will raise the error in its turn
 
