@@ -27,13 +27,14 @@ class ReadSizing:
 
     Attributes:
         size: how many rows are read at once.
-        asked: counts them."""
+        asked: counts them.
+        due: whether `begins` is to be called when the next turn begins."""
 
-    __slots__ = ("_blocked_at", "_knows", "_pace", "_row", "_unit", "asked", "size")
+    __slots__ = ("_blocked_at", "_knows", "_pace", "_row", "_unit", "asked", "due", "size")
 
     def __init__(self, unit: SourceUnit, pace: Pace | None) -> None:
         self.size: BatchSize = FixedSize(1)
-        self._knows = False
+        self._knows, self.due = False, True
         self._unit, self._pace, self._row = unit, pace, unit.head.row
         self.asked = BatchSizes()
         self._blocked_at: tuple[int, int] | None = None
@@ -64,9 +65,11 @@ class ReadSizing:
         """A turn ends because an output is full."""
         if self.size.follows_cost:
             self._blocked_at = thread_time_ns(), int(self._row[Counter.WAIT_OUT_NS])
+            self.due = True
 
     def begins(self) -> BatchSize:
         """A turn begins. Returns the size. How long its worker has slept since an output was full is a cost of the last batch."""
+        self.due = False
         if not self._knows:
             self.size, self._knows = self._choose(), True
         if self._blocked_at is not None:

@@ -156,7 +156,8 @@ class SourceUnit(Unit):
         """Reads until the turn is over, one batch or one call of C after the other."""
         self._deadline = monotonic_ns() + self.worker.turn_ns
         self._left = self.most_rows
-        size = self.sizing.begins()
+        sizing = self.sizing
+        size = sizing.begins() if sizing.due else sizing.size
         chain = self.chain
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None

@@ -195,7 +195,8 @@ class Unit:
         if hooks.task is not None or hooks.beside:
             self.paused.tell_room()
             return Status.BUSY
-        self.count_wait(monotonic_ns())
+        if self._rests is not Status.READY:
+            self.count_wait(monotonic_ns())
         if self.ending:
             return self._end()
         if self.timers.fired and not self.paused.replicas and (not self.blocked or self.unblock()):
@@ -204,7 +205,7 @@ class Unit:
             self.unblock()
         if hooks.due:  # also while an output is full: the actor that asks may be the one that reads it
             status = self.spawn(self.async_hooks.run_due())
-        elif self.blocked or not self.paused.resume():
+        elif self.blocked or (self.paused.replicas and not self.paused.resume()):
             self.while_blocked()
             status = Status.BLOCKED
         else:

@@ -64,6 +64,7 @@ class SourceChain:
         "_room",
         "_room_asked",
         "_rows",
+        "_told",
         "_turn",
         "_unit",
         "ended",
@@ -82,6 +83,8 @@ class SourceChain:
         }
         self.ended = self.is_linked = self.makes_rows = self._begun = self._promised = False
         self._made = 0
+        self._told = NOTHING
+        """The greatest event time that `promise` has told the lanes."""
         self._room: dict[int, int] = {}
 
     def link(self) -> bool:
@@ -178,7 +181,8 @@ class SourceChain:
         if not self._begun and not self._begin():
             return 0
         turn, before = self._turn, self._made
-        promises = len(self._producers) if all(map(_has_sent, self._lanes)) else 0
+        producers = self._producers
+        promises = len(producers) if producers and all(map(_has_sent, self._lanes)) else 0
         why = turn.run(
             min(rows, turn.most_rows),
             most,
@@ -219,8 +223,10 @@ class SourceChain:
             return False
         if not self._promised:
             frontier = self._turn.frontier
-            for lane in self._lanes:
-                lane.advance(frontier)
+            if frontier > self._told:
+                self._told = frontier
+                for lane in self._lanes:
+                    lane.advance(frontier)
         return True
 
     def settle(self) -> None:
