@@ -7,14 +7,16 @@ temporary one.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from benchmarks.job import LONGEST_SECONDS, ROOT, JobError, tail
 
@@ -48,6 +50,8 @@ Actors = Mapping[str, Mapping[str, Any]]
 INTO = "{into}"
 """Stands for the folder of notes in the value of a key."""
 INTERRUPTED = 130
+PROGRESS = re.compile(r" *[\d.]+ s  [1-9]")
+"""A line in which `launch` says how many rows its sources have made, if there are any."""
 
 
 def launch(name: str, actors: Actors, *, seconds: float | None = None, **deploy: Any) -> Ran:
@@ -64,7 +68,7 @@ def launch(name: str, actors: Actors, *, seconds: float | None = None, **deploy:
 def launch_file(
     topology: Path, *, sets: Mapping[str, Any] | None = None, seconds: float | None = None, **deploy: Any
 ) -> Ran:
-    """Runs a topology to its end, or until `seconds` after its start, when its sources are asked to end.
+    """Runs a topology to its end, or for `seconds` (see run_limited), after which its sources are asked to end.
 
     `sets` are keys as `--set` has them, `deploy` those of the deployment. Raises JobError with what it printed unless
     it exits with 0, or 130 where its time was limited.
@@ -85,24 +89,51 @@ def launch_file(
 
 
 def run_limited(command: list[str], seconds: float | None) -> tuple[int, str]:
-    """Exit code and standard error of a command that gets SIGTERM after `seconds`; JobError if it goes on for long."""
+    """Exit code and standard error of a command that gets SIGTERM after `seconds`; JobError if it goes on for long.
+
+    A run whose progress shows no row by then gets as much time again from its first row on: on a busy machine a start may take
+    longer than a run."""
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        try:
-            if seconds is not None:
-                try:
-                    _, said = process.communicate(timeout=seconds)
-                    return process.returncode, said
-                except subprocess.TimeoutExpired:
-                    process.send_signal(signal.SIGTERM)
-            _, said = process.communicate(timeout=LONGEST_SECONDS)
-            return process.returncode, said
-        except subprocess.TimeoutExpired as error:
+        said = _Said(process.stderr)
+        said.start()
+        if seconds is not None and not _ended(process, seconds) and not said.rows.is_set():
+            said.rows.wait(LONGEST_SECONDS)
+            _ended(process, seconds)
+        if seconds is not None and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        if not _ended(process, LONGEST_SECONDS):
             process.kill()
+            said.join()
             raise JobError(
-                f"{command[2]} did not end within {LONGEST_SECONDS:.0f} s: {tail(error.stderr)}"
-            ) from error
+                f"{command[2]} did not end within {LONGEST_SECONDS:.0f} s: {tail(''.join(said.lines))}"
+            )
+        said.join()
+        return process.returncode, "".join(said.lines)
+
+
+def _ended(process: subprocess.Popen[str], seconds: float) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+class _Said(threading.Thread):
+    """Reads the standard error of a command to its end. `rows`: set once a line of progress has shown a row, or at the end."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        super().__init__(daemon=True)
+        self.stream, self.lines, self.rows = stream, list[str](), threading.Event()
+
+    def run(self) -> None:
+        for line in self.stream or ():
+            self.lines.append(line)
+            if PROGRESS.match(line):
+                self.rows.set()
+        self.rows.set()
 
 
 def toml(name: str, actors: Actors) -> str:

@@ -51,3 +51,15 @@ def test_a_run_that_is_stopped_before_its_actors_ran_is_an_error(monkeypatch: py
     monkeypatch.setattr(dataflow, "run_limited", lambda command, seconds: (130, ""))
     with pytest.raises(JobError, match=r"a was stopped after 2\.2 s, before its actors ran"):
         launch_file(Path("a.toml"), seconds=2.2)
+
+
+def test_a_run_whose_time_is_up_before_its_first_row_is_stopped_after_that() -> None:
+    program = """
+import signal, sys
+for line in ("   2.0 s  0 events  0/s", "   4.0 s  12 events  3/s"):
+    print(line, file=sys.stderr, flush=True)
+    signal.sigtimedwait([], 0.3)
+signal.pause()
+"""
+    code, said = run_limited([sys.executable, "-c", program], 0.01)
+    assert code == -15 and "12 events" in said
