@@ -70,8 +70,8 @@ def profile(
         Problem(name, f"is {value}", allowed)
         for name, value, allowed, right in (
             *(("--batch-size", each, "1 to 16777216", 1 <= each <= 1 << 24) for each in sizes),
-            ("--rows", rows, "at least 1", rows >= 1),
-            ("--seconds", seconds, "a number above 0", seconds > 0),
+            ("--rows", rows, "1 to 1000000000", 1 <= rows <= 10**9),
+            ("--seconds", seconds, "a number above 0, at most 3600", 0 < seconds <= 3600),
         )
         if not right
     ]

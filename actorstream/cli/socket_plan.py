@@ -73,9 +73,9 @@ def plan_options(strategy: str, ingress: float, compression: int, steps: int) ->
     wrong = [
         Problem(name, f"is {value}", allowed)
         for name, value, allowed, right in (
-            ("--ingress", ingress, "a number of at least 0", ingress >= 0),
+            ("--ingress", ingress, "a number from 0 to 1e15", 0 <= ingress <= 1e15),
             ("--compression", compression, "at least 1", compression >= 1),
-            ("--steps", steps, "at least 1", steps >= 1),
+            ("--steps", steps, "1 to 1000000000", 1 <= steps <= 10**9),
         )
         if not right
     ]

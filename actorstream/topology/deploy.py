@@ -52,11 +52,11 @@ class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Replicas that are placed as one (r of briskstream-rlas section 4)."""
     percentile: Name = "p50"
     """Which of the profile's costs counts."""
-    ingress: Annotated[float, Meta(ge=0, description="a number of at least 0")] = 0.0
+    ingress: Annotated[float, Meta(ge=0, le=1e15, description="a number from 0 to 1e15")] = 0.0
     """Tuples a second that the sources are offered; 0: as many as they can make."""
-    steps: Count = 200_000
+    steps: Annotated[int, Meta(ge=1, le=10**9, description="a whole number from 1 to 1000000000")] = 200_000
     """Nodes that one search visits at most."""
-    link: Annotated[float, Meta(gt=0, description="a number above 0")] = 1.25e9
+    link: Annotated[float, Meta(gt=0, le=1e18, description="a number above 0, at most 1e18")] = 1.25e9
     """Bytes a second of a host's link to the other hosts of a run, where `machine` does not say."""
 
 

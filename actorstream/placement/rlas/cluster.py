@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.placement.rlas.machine_model import MachineModel, Socket
+from actorstream.placement.rlas.machine_model import MachineModel, Socket, check_machine_model
 from actorstream.topology.suggestions import listed
 
 
@@ -41,7 +41,7 @@ def joined(hosts: Mapping[str, MachineModel], link: float) -> MachineModel:
         return min(link / others / pairs, local)
 
     every = range(len(sockets))
-    return MachineModel(
+    model = MachineModel(
         name=" and ".join(f"{name} ({each.name})" for name, each in hosts.items()),
         sockets=sockets,
         latency_ns=[[latency(i, j) for j in every] for i in every],
@@ -49,6 +49,7 @@ def joined(hosts: Mapping[str, MachineModel], link: float) -> MachineModel:
         cache_line=line,
         core_ns=max(each.core_ns for each in hosts.values()),
     )
+    return check_machine_model(model)
 
 
 def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, list[int]]:

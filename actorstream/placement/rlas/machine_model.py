@@ -12,16 +12,19 @@ import msgspec
 from msgspec import Meta
 
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.native.placement import MOST_SOCKETS
 from actorstream.topology.graph import fingerprint
 
-Positive = Annotated[float, Meta(gt=0, description="a number above 0")]
-Whole = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
+LARGEST = 1e18
+Positive = Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0, at most 1e18")]
+Cores = Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")]
+LineBytes = Annotated[int, Meta(ge=1, le=1 << 20, description="a whole number from 1 to 1048576")]
 
 
 class Socket(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One NUMA node. `cores * hertz` is the paper's C, in cycles per second."""
 
-    cores: Whole
+    cores: Cores
     hertz: Positive
     """Cycles per second of one core."""
     cpus: list[int] = []
@@ -41,9 +44,9 @@ class MachineModel(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     """L(i,j): nanoseconds until a core of socket i has a cache line of socket j's memory; i = j: local memory."""
     bandwidth: list[list[float]]
     """Bytes per second: Q(i,j) from socket i's memory to socket j's cores; i = j: local DRAM bandwidth B."""
-    cache_line: Whole = 64
+    cache_line: LineBytes = 64
     """S, in bytes."""
-    core_ns: Annotated[float, Meta(ge=0, description="a number of at least 0")] = 0.0
+    core_ns: Annotated[float, Meta(ge=0, le=LARGEST, description="a number from 0 to 1e18")] = 0.0
     """Nanoseconds that two cores of a socket take more for a cache line, which one of them writes and the other reads, than one
     core that does both. The paper has no such cost: it takes T^f = 0 within a socket."""
 
@@ -95,6 +98,9 @@ def machine_problems(model: MachineModel) -> list[tuple[str, str, str, str]]:
     """What is wrong with a model, as (where, message, allowed, hint)."""
     if not model.sockets:
         return [("sockets", "has no socket", "at least one table [[sockets]]", "")]
+    if len(model.sockets) > MOST_SOCKETS:
+        allowed = f"at most {MOST_SOCKETS}, those of all hosts together"
+        return [("sockets", f"has {len(model.sockets)} sockets", allowed, "")]
     found: list[tuple[str, str, str, str]] = []
     for name, matrix in (("latency_ns", model.latency_ns), ("bandwidth", model.bandwidth)):
         found.extend(_matrix_problems(name, matrix, len(model.sockets)))
@@ -126,9 +132,9 @@ def _matrix_problems(name: str, matrix: list[list[float]], size: int) -> list[tu
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             where = f"{name}[{i}][{j}]"
-            if not (math.isfinite(value) and value > 0):
-                found.append((where, f"is {value}", "a number above 0", ""))
-            elif j < i and not math.isclose(value, matrix[j][i], rel_tol=1e-9):
+            if not 0 < value <= LARGEST:
+                found.append((where, f"is {value}", "a number above 0, at most 1e18", ""))
+            elif j < i and matrix[j][i] > 0 and not math.isclose(value, matrix[j][i], rel_tol=1e-9):
                 hint = "give both directions the same value, for example their mean"
                 found.append(
                     (

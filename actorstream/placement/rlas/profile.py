@@ -12,8 +12,10 @@ from msgspec import Meta
 
 from actorstream.topology.graph import fingerprint
 
-NotNegative = Annotated[float, Meta(ge=0, description="a number of at least 0")]
-Above0 = Annotated[float, Meta(gt=0, description="a number above 0")]
+LARGEST = 1e15
+"""Of any number in a profile: nanoseconds of eleven days."""
+NotNegative = Annotated[float, Meta(ge=0, le=LARGEST, description="a number from 0 to 1e15")]
+Above0 = Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0, at most 1e15")]
 Rows = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 
 
@@ -38,7 +40,7 @@ class OutputProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
     route_ns: NotNegative = 0.0
     """Nanoseconds that a tuple of this stream takes more where its consumer has several replicas: one is chosen, and its rows are
     gathered."""
-    by_input: dict[str, float] = {}
+    by_input: dict[str, NotNegative] = {}
     """Selectivity for tuples of the named inputs (the producing "actor" or "actor.output"), where it differs."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.placement.rlas.profile import Measured, OperatorProfile, OutputProfile, Profile
+from actorstream.placement.rlas.profile import LARGEST, Measured, OperatorProfile, OutputProfile, Profile
 from actorstream.placement.rlas.toml_text import toml_text
 from actorstream.topology.conversion import shown
 from actorstream.topology.decode import decode_struct
@@ -94,8 +94,10 @@ def _check_batches(batches: list[Measured], path: KeyPath, written: Written, pro
         where = (*path, "batches", number)
         if "p50" not in each.execute_ns:
             problems.append(written.problem((*where, "execute_ns"), "has no p50", "percentiles with p50"))
-        if any(not value >= 0 for value in each.execute_ns.values()):
-            problems.append(written.problem((*where, "execute_ns"), "has a negative time", "at least 0"))
+        for name, value in each.execute_ns.items():
+            if not 0 <= value <= LARGEST:
+                place = (*where, "execute_ns", name)
+                problems.append(written.problem(place, f"is {value:g}", "a number from 0 to 1e15"))
         if number and each.rows <= batches[number - 1].rows:
             problems.append(written.problem((*where, "rows"), f"is {each.rows}", "ascending batch sizes"))
 

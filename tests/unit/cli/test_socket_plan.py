@@ -80,7 +80,7 @@ def test_an_ingress_that_no_plan_sustains_says_what_would_fit(run: Run, profiled
 @pytest.mark.parametrize("option", ["--steps", "--compression"])
 def test_a_search_without_steps_is_refused(run: Run, profiled: Path, option: str) -> None:
     answer = run("plan", profiled, "--machine", SERVER_A, option, 0)
-    assert (answer.code, f"{option}: is 0; allowed: at least 1" in answer.err) == (2, True)
+    assert (answer.code, f"{option}: is 0; allowed: " in answer.err) == (2, True)
 
 
 @pytest.mark.parametrize(

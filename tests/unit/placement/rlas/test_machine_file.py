@@ -55,6 +55,34 @@ def test_a_matrix_with_too_few_rows_and_a_latency_of_zero_are_both_told(tmp_path
     ]
 
 
+@pytest.mark.parametrize(
+    ("good", "bad", "told"),
+    [
+        (
+            "hertz = 1000000000.0",
+            "hertz = inf",
+            "sockets[0].hertz: is inf; allowed: a number above 0, at most 1e18",
+        ),
+        (
+            "cores = 2",
+            "cores = 100000000",
+            "sockets[0].cores: is 100000000; allowed: a whole number from 1 to 4096",
+        ),
+        ("[50.0, 300", "[nan, 300", "latency_ns[0][0]: is nan; allowed: a number above 0, at most 1e18"),
+        ("[50.0, 300", "[1e300, 300", "latency_ns[0][0]: is 1e+300; allowed: a number above 0, at most 1e18"),
+    ],
+)
+def test_a_number_that_no_machine_has_is_told(good: str, bad: str, told: str, tmp_path: Path) -> None:
+    assert problems_of(machine_text(TWO).replace(good, bad, 1), tmp_path) == [told]
+
+
+def test_more_sockets_than_the_search_can_place_are_an_error(tmp_path: Path) -> None:
+    text = machine_text(TWO) + "[[sockets]]\ncores = 1\nhertz = 1e9\n" * 63
+    assert problems_of(text, tmp_path) == [
+        "sockets: has 65 sockets; allowed: at most 64, those of all hosts together"
+    ]
+
+
 def test_a_missing_and_a_misspelt_key_are_told(tmp_path: Path) -> None:
     found = problems_of('name = "x"\nsokets = []\n', tmp_path)
     assert [each.split(":")[0] for each in found] == ["sokets", "sockets", "latency_ns", "bandwidth"]

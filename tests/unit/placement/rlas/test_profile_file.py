@@ -72,6 +72,24 @@ def test_all_that_is_wrong_in_a_profile_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("good", "bad", "told"),
+    [
+        ("p50 = 400.0", "p50 = nan", "operators.lines.batches[0].execute_ns.p50: is nan"),
+        ("p50 = 400.0", "p50 = inf", "operators.lines.batches[0].execute_ns.p50: is inf"),
+        ("p50 = 400.0", "p50 = -1.0", "operators.lines.batches[0].execute_ns.p50: is -1"),
+        ("hertz = 2500000000.0", "hertz = inf", "hertz: is inf"),
+        ("selectivity = 2.0", "selectivity = inf", "operators.split+count.outputs.final.selectivity: is inf"),
+    ],
+)
+def test_a_cost_that_no_operator_has_is_told(good: str, bad: str, told: str, tmp_path: Path) -> None:
+    assert good in profile_text(WORDS)
+    (tmp_path / "profile.toml").write_text(profile_text(WORDS).replace(good, bad, 1))
+    with pytest.raises(ConfigurationError) as raised:
+        load_profile(tmp_path / "profile.toml")
+    assert [f"{each.where}: {each.message}" for each in raised.value.problems] == [told]
+
+
 def test_the_time_of_a_batch_size_between_two_lies_on_the_line_over_its_inverse() -> None:
     chain = WORDS.operators["split+count"]
     assert [chain.execute_ns(rows) for rows in (1, 2, 100, 4096)] == pytest.approx([900, 600, 306, 306])
