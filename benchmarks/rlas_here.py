@@ -23,7 +23,7 @@ from actorstream.placement.rlas import MachineModel, PlanOptions, load_profile, 
 from actorstream.plan.compile import read_job
 from actorstream.plan.measured_machine import this_machine
 from actorstream.plan.replanning import ingress_of
-from actorstream.plan.rlas_plan import RlasInputs, operators_of
+from actorstream.plan.rlas_plan import RlasInputs
 from benchmarks.dataflow import COMMAND, run_limited
 from benchmarks.job import ROOT, JobError, tail
 from benchmarks.suites.briskstream import APPLICATIONS, TYPES, Application, throughput
@@ -111,7 +111,7 @@ def predicted(name: str, plan: RealPlan) -> float:
         job = read_job(topology(app), None, [f"{key}={value}" for key, value in given.items()])
     machine = of_cores(this_machine(), plan.cores)
     inputs = RlasInputs(load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size)))
-    return ingress_of(job.plan, operators_of(job.graph, True), inputs)
+    return ingress_of(job.plan, job.graph, inputs)
 
 
 def measured(name: str, plan: RealPlan, seconds: float) -> float:

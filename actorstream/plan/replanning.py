@@ -17,7 +17,7 @@ import msgspec
 from actorstream.plan.rlas_plan import RlasInputs, operators_of, rates_of, rlas_plan
 
 if TYPE_CHECKING:
-    from actorstream.placement.rlas import Dataflow, OperatorProfile, Profile
+    from actorstream.placement.rlas import OperatorProfile, Profile
     from actorstream.plan.rlas_plan import GraphOf
     from actorstream.topology.graph import Graph
     from actorstream.topology.plan import ExecutionPlan
@@ -68,8 +68,7 @@ def compare(
     assert plan.model is not None
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
     measured = replace(inputs, profile=profile)
-    dataflow = operators_of(graph, plan.deploy.pipelining)
-    now = ingress_of(plan, dataflow, measured)
+    now = ingress_of(plan, graph, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
     best = found.model.ingress if found.model is not None else 0.0
     is_other = best > WORTH * now
@@ -177,7 +176,7 @@ def with_selectivities(
     return changed(profile, outputs=outputs)
 
 
-def ingress_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> float:
+def ingress_of(plan: ExecutionPlan, graph: Graph, inputs: RlasInputs) -> float:
     """How many tuples per second the model lets into a plan as it is, with replicas where they are."""
     socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
     places = {
@@ -187,6 +186,7 @@ def ingress_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> f
         for each in plan.replicas
     }
     workers = {(each.actor, each.index): each.worker for each in plan.replicas}
+    dataflow = operators_of(graph, plan.deploy.pipelining, workers)
     return rates_of(dataflow, plan.counts(), workers, places, inputs, plan.deploy).ingress
 
 

@@ -43,7 +43,7 @@ from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
-    from actorstream.topology.graph import Graph
+    from actorstream.topology.graph import Edge, Graph
 
 EVERYWHERE = 16
 """Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and no
@@ -283,9 +283,18 @@ def workers_of(instance: Instance, assignment: Assignment) -> list[int]:
     return [assignment[operators[each.operator].members[0], each.first] for each in instance.groups]
 
 
-def operators_of(graph: Graph, pipelining: bool) -> Dataflow:
-    """What is placed as one: chains of direct calls where the deployment lets neighbours call each other."""
-    return dataflow_of(graph, direct=fusible if pipelining else None)
+def operators_of(graph: Graph, pipelining: bool, workers: Assignment | None = None) -> Dataflow:
+    """What is placed as one: chains of direct calls where the deployment lets neighbours call each other.
+
+    `workers`: of a plan that is made, in which neighbours on different workers do not call each other."""
+
+    def direct(graph: Graph, edge: Edge) -> bool:
+        return fusible(graph, edge) and all(
+            workers is None or workers[edge.producer, index] == workers[edge.consumer, index]
+            for index in range(graph.actors[edge.producer].replicas)
+        )
+
+    return dataflow_of(graph, direct=direct if pipelining else None)
 
 
 def _shape(dataflow: Dataflow) -> object:

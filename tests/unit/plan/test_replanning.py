@@ -9,7 +9,15 @@ import pytest
 
 from actorstream.plan.compile import compared, read_job
 from actorstream.plan.job import Job
-from actorstream.plan.replanning import PlanComparison, as_json, described, measured_profile, rows_made
+from actorstream.plan.replanning import (
+    PlanComparison,
+    as_json,
+    described,
+    ingress_of,
+    measured_profile,
+    rows_made,
+)
+from actorstream.plan.rlas_plan import RlasInputs
 from tests.unit.plan.test_rlas_plan import job, machine
 from tests.unit.plan.test_rlas_plan import operator as profiled
 
@@ -97,3 +105,33 @@ inputs = ["halves.even"]
     assert rows_made(read_job(topology, None).graph, "halves", "halves", actors) is None
     topology.write_text(text.replace('"halves.even"]', '"halves.even", "halves"]'))
     assert rows_made(read_job(topology, None).graph, "halves", "halves", actors) == 1.0
+
+
+def test_neighbours_that_a_plan_puts_on_two_workers_share_no_core_in_the_model(tmp_path: Path) -> None:
+    topology = tmp_path / "chain.toml"
+    topology.write_text("""
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+count = 10
+
+[actors.doubled]
+type = "map"
+inputs = ["numbers"]
+set = { number = "2 * number" }
+
+[actors.sink]
+type = "null-sink"
+inputs = ["doubled"]
+""")
+    from actorstream.placement.rlas import PlanOptions, Profile
+
+    operators = {"numbers": profiled(100.0), "doubled": profiled(90.0), "sink": profiled(10.0, sink=True)}
+    two = machine(2)
+    inputs = RlasInputs(
+        Profile(name="t", hertz=two.sockets[0].hertz, operators=operators), two, PlanOptions()
+    )
+    sets = ["deploy.placement=round-robin", "deploy.workers=2"]
+    apart, together = read_job(topology, None, sets), read_job(topology, None, [*sets, "deploy.workers=1"])
+    assert ingress_of(together.plan, together.graph, inputs) == pytest.approx(1 / 200e-9)
+    assert ingress_of(apart.plan, apart.graph, inputs) == pytest.approx(1 / 110e-9)
