@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,8 +127,8 @@ def rlas_plan(
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
     there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
-    what they find stand equal numbers of replicas, and those that divide the work of the best into equal shares. The plan
-    whose workers let in most tuples is taken, the first of those that are equal.
+    what they find stand equal numbers of replicas, those that divide the work of the best into equal shares, and the best of
+    these with its chains cut. The plan whose workers let in most tuples is taken, the first of those that are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
@@ -149,6 +149,9 @@ def rlas_plan(
         with suppress(ConfigurationError):
             each = _counted(graph_of, counts, inputs, deploy)
             found += [each] if each.rates.ingress > MORE * fastest.rates.ingress else []
+    if deploy.pipelining and inputs.machine.cores > 1:
+        cut = _cut(max(found, key=lambda each: each.rates.ingress), inputs, deploy)
+        found += [cut] if cut.rates.ingress > MORE * max(each.rates.ingress for each in found) else []
     best = max(each.rates.ingress for each in found)
     chosen = next(each for each in found if each.rates.ingress >= best * SAME)
     return chosen.graph, execution_plan(chosen, inputs, deploy)
@@ -195,6 +198,20 @@ def _counted(
     dataflow = operators_of(graph, deploy.pipelining)
     options = msgspec.structs.replace(inputs.options, replicas=dict(counts))
     return _dealt(graph, dataflow, search(dataflow, inputs.machine, inputs.profile, options), inputs, deploy)
+
+
+def _cut(whole: Candidate, inputs: RlasInputs, deploy: DeploySpec) -> Candidate:
+    """The best placement of the same replicas if each actor is placed by itself. Neighbours that come together still call each
+    other, and are predicted so; a chain that is too much for one core becomes a pipeline of workers."""
+    graph, counts = whole.graph, whole.plan.counts()
+    options = msgspec.structs.replace(inputs.options, replicas=counts)
+    single = operators_of(graph, False)
+    found = search(single, inputs.machine, inputs.profile, options)
+    dealt = _dealt(graph, single, found, inputs, deploy)
+    dataflow = operators_of(graph, True, dealt.assignment)
+    sockets = {(each.actor, each.index): each.socket for each in found.replicas}
+    rates = rates_of(dataflow, counts, dealt.assignment, sockets, inputs, deploy)
+    return replace(dealt, dataflow=dataflow, rates=rates)
 
 
 def even_shares(best: Candidate, autos: Sequence[str], machine: MachineModel) -> list[dict[str, int]]:

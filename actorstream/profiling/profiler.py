@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from actorstream.connectors.null import NullSink
 from actorstream.connectors.source import Source
 from actorstream.placement.rlas import (
@@ -32,6 +34,7 @@ from actorstream.profiling.sampling import sample_stage
 from actorstream.profiling.stages import Stage, alone, hop, inputs_of, outputs_of, stages_of, with_replicas
 from actorstream.profiling.together import (
     WholeRun,
+    apart_of,
     costs_together,
     line_through,
     routing_ns,
@@ -56,6 +59,8 @@ NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max",
 """Of an operator that no row reaches: what it costs does not matter."""
 WHOLE = 8
 """The run of the whole topology takes so many times as long as the measurement of one operator."""
+LEAST_SHARE = 0.15
+"""Of the time of that run: what takes less is not measured on a core of its own."""
 HOP_SIZES = 16
 """How many times as large the large jumbo tuples are whose way to another worker is measured."""
 CHUNKS = 50
@@ -188,6 +193,7 @@ class Profiler:
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
         costs = costs_together(alone, chains, run)
         costs = {name: cost for name, cost in costs.items() if self._fed.keys().isdisjoint(name.split("+"))}
+        apart = self._apart(chains, costs, run, folder)
         routing = {}
         if several:
             self.tell("measuring it with two replicas of its actors")
@@ -202,6 +208,7 @@ class Profiler:
         for name, each in found.items():
             members = each.members or [name]
             mine = scaled_to(each, costs[name], rows) if name in costs else each
+            mine = msgspec.structs.replace(mine, apart=apart.get(name, 1.0))
             last, head = members[-1], members[0]
             if head not in self._fed:
                 selectivities = measured_selectivities(graph, last, head, seen)
@@ -209,11 +216,39 @@ class Profiler:
             made[name] = with_routing(mine, members[-1], routing)
         return made
 
-    def _whole(self, counts: Mapping[str, int], folder: Path) -> tuple[Graph, WholeRun]:
+    def _apart(
+        self, chains: Sequence[Sequence[str]], costs: Mapping[str, float], run: WholeRun, folder: Path
+    ) -> dict[str, float]:
+        """How many times as long as in the run a row takes the chains that take most of its time, and their members, with a core
+        to themselves: as many rows of the same topology, whose other operators are on another core."""
+        found: dict[str, float] = {}
+        for chain in chains if len(chains) > 1 and len(self._cores.cores) > 1 else ():
+            name = "+".join(chain)
+            share = costs.get(name, 0.0) * run.actors[chain[0]].rows / run.cpu_ns
+            if share < LEAST_SHARE or any(self.graph.actors[each].planning for each in chain):
+                continue
+            self.tell(f"measuring {name} in the whole topology, on a core of its own")
+            _, seen = self._whole({}, folder, apart=chain, seconds=share * WHOLE * self.seconds)
+            found |= {
+                "+".join(each): apart_of(each, costs["+".join(each)], run, seen)
+                for each in (chain, *([one] for one in chain))
+                if "+".join(each) in costs
+            }
+        return found
+
+    def _whole(
+        self,
+        counts: Mapping[str, int],
+        folder: Path,
+        *,
+        apart: Sequence[str] = (),
+        seconds: float | None = None,
+    ) -> tuple[Graph, WholeRun]:
         names = list(self.graph.actors)
         changed = self._endless(names, self._changed(names, folder))
         graph = with_replicas(self.graph, counts, changed, self._fed)
-        return graph, watch_whole(graph, self.deploy, self._cores, seconds=WHOLE * self.seconds)
+        seconds = seconds or WHOLE * self.seconds
+        return graph, watch_whole(graph, self.deploy, self._cores, seconds=seconds, apart=apart)
 
     @cached_property
     def _fed(self) -> dict[str, dict[str, Any]]:

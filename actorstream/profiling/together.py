@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Edge, Graph
 
 
+NEARLY = 0.05
+
+
 @dataclass(frozen=True)
 class ActorWork:
-    """What one actor did in the run: rows in, rows out, and nanoseconds of its hooks and of sending."""
+    """What one actor did in the run: rows in, rows out, nanoseconds of its hooks and of sending, and of its hooks alone."""
 
     rows_in: int
     rows_out: int
     hooks_ns: int
+    execute_ns: int = 0
 
     @property
     def rows(self) -> int:
@@ -81,6 +85,23 @@ def hooks_of(run: WholeRun) -> dict[str, float]:
     total = sum(each.hooks_ns for each in run.actors.values())
     share = min(1.0, run.cpu_ns / total) if total else 1.0
     return {name: each.hooks_ns * share for name, each in run.actors.items()}
+
+
+def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
+    """How many times as long as `cost`, nanoseconds a row in the run `together`, a row takes a chain in the run `apart`, in which
+    it has a core to itself. What is not hooks (receiving, routing, sending) is the same there. Differences below NEARLY are those
+    of the machine's speed."""
+    rows = [each.actors[chain[0]].rows for each in (together, apart)]
+    if not all(rows) or not cost:
+        return 1.0
+    there = WholeRun(apart.cpu_ns, {name: apart.actors[name] for name in chain})
+    times = []
+    for run, count in zip((together, there), rows):
+        total = sum(each.hooks_ns for each in run.actors.values())
+        share = min(1.0, run.cpu_ns / total) if total else 1.0
+        times.append(sum(run.actors[name].execute_ns for name in chain) * share / count)
+    less = (times[0] - times[1]) / cost
+    return round(1 - less, 4) if less > NEARLY else 1.0
 
 
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:

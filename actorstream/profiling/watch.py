@@ -22,14 +22,16 @@ from actorstream.profiling.stages import FEED, OUT, by_worker
 from actorstream.profiling.together import ActorWork, WholeRun
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from actorstream.plan.job import Job
     from actorstream.profiling.stages import Stage
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
     from actorstream.topology.machine import Machine
 
-Done = tuple[int, int, int]
-"""Rows in, rows out and nanoseconds of hooks and sending, of one actor so far."""
+Done = tuple[int, int, int, int]
+"""Rows in, rows out, nanoseconds of hooks and sending, and of hooks, of one actor so far."""
 LOOK_S = 0.001
 BEGIN_S = 60.0
 """How long a stage may take until it has its first row."""
@@ -72,18 +74,28 @@ def watch_hop(
     return watcher.seen
 
 
-def watch_whole(graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float) -> WholeRun:
+def watch_whole(
+    graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float, apart: Sequence[str] = ()
+) -> WholeRun:
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
-    stops it. What comes before the first quarter of the time is not counted."""
-    spec = _watched(deploy, workers=1)
-    job = make_job(graph, place(graph, spec, machine, direct=fusible))
+    stops it. What comes before the first quarter of the time is not counted.
+
+    `apart`: these actors run in a process of their own on another core, whose processor time counts then."""
+    workers = 2 if apart else 1
+    spec = _watched(deploy, workers=workers)
+    seats = {
+        (each.name, index): int(each.name in apart)
+        for each in graph.actors.values()
+        for index in range(each.replicas)
+    }
+    job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
     source = next(each.name for each in graph.actors.values() if each.role == "source")
-    watcher = _Watcher(job, launcher, source, seconds, worker=0)
+    watcher = _Watcher(job, launcher, source, seconds, worker=workers - 1)
     _run(launcher, watcher)
     first, last = watcher.warm or {}, watcher.last
     actors = {
-        name: ActorWork(*(now - then for now, then in zip(each, first.get(name, (0, 0, 0)))))
+        name: ActorWork(*(now - then for now, then in zip(each, first.get(name, (0, 0, 0, 0)))))
         for name, each in last.items()
     }
     looks = watcher.seen.looks
@@ -169,10 +181,16 @@ class _Watcher(threading.Thread):
         value = self.job.counters.value
         found: dict[str, Done] = {}
         for each in self.job.plan.replicas:
-            hooks = value(each.id, Counter.EXECUTE_NS) + value(each.id, Counter.TRANSFER_NS)
-            mine = (value(each.id, Counter.EVENTS_IN), value(each.id, Counter.EVENTS_OUT), hooks)
-            before = found.get(each.actor, (0, 0, 0))
-            found[each.actor] = (before[0] + mine[0], before[1] + mine[1], before[2] + mine[2])
+            execute = value(each.id, Counter.EXECUTE_NS)
+            hooks = execute + value(each.id, Counter.TRANSFER_NS)
+            rows = value(each.id, Counter.EVENTS_IN), value(each.id, Counter.EVENTS_OUT)
+            before = found.get(each.actor, (0, 0, 0, 0))
+            found[each.actor] = (
+                before[0] + rows[0],
+                before[1] + rows[1],
+                before[2] + hooks,
+                before[3] + execute,
+            )
         return found
 
     def _rows(self) -> int:

@@ -46,6 +46,8 @@ class Costs:
     """Of each flow: nanoseconds that a tuple takes more where it goes to one of several replicas; empty: `entries` have it."""
     hops: list[float] = field(default_factory=list)
     """Of each flow: nanoseconds that a tuple takes its producer more where the consumer is in another worker."""
+    apart: list[float] = field(default_factory=list)
+    """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
 
     def routed(self, replicas: list[int]) -> Costs:
         """The same where operators have so many replicas, with what it costs to route between them."""
@@ -131,7 +133,17 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
     outputs = [_output(dataflow, number, known) for number in range(len(flows))]
     sizes = [each.bytes for each in outputs]
     routing, hops = [each.route_ns for each in outputs], [profile.hop_ns(each, rows) for each in sizes]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops)
+    apart = [_apart(each, known, rows) for each in dataflow.operators]
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, apart)
+
+
+def _apart(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:
+    names = (
+        [operator.name] if operator.name in known else [each for each in operator.members if each in known]
+    )
+    weights = [known[name].execute_ns(rows) for name in names]
+    weighted = sum(known[name].apart * weight for name, weight in zip(names, weights))
+    return weighted / sum(weights) if sum(weights) else 1.0
 
 
 def _entry(

@@ -56,6 +56,9 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     """Where M is from: "counters" or "estimated"."""
     in_run: NotNegative = 1.0
     """How many times as long as alone a tuple took in a run of the whole topology on one core; `batches` has it in it."""
+    apart: NotNegative = 1.0
+    """How many times as long as `batches` says a tuple takes in such a run where the operator has a core to itself: less than 1
+    where other operators take the caches of a core that they share with it."""
 
     def execute_ns(self, rows: float, percentile: str = "p50") -> float:
         """T^e at jumbo tuples of `rows` tuples: linear in 1/rows between the measured sizes, constant beyond them."""

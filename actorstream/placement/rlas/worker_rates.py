@@ -2,7 +2,8 @@
 
 The model of the paper lets the replicas of a socket share all of its cores. A worker of ours is one thread, so replicas that were
 dealt to it share one core. And the paper passes references between threads, where a row that leaves a worker of ours is written
-for another process: that costs the producer a hop, and the consumer the way from one core's cache to another's.
+for another process: that costs the producer a hop, and the consumer the way from one core's cache to another's. And operators
+that share a core share its caches, so each of them takes less time the fewer others its worker has.
 """
 
 from __future__ import annotations
@@ -33,17 +34,56 @@ def on_workers(
         instance: the model with replicas placed one by one (a group for each). places: the socket of each group.
         workers: the worker of each group.
         pool: threads of each worker beside its loop, which share its work."""
-    busy = instance.problem.loads(places)[0].tolist()
+    busy, _, memory, channels = instance.problem.loads(places)
+    saved = caches_kept(instance, places, workers, busy.tolist())
+    work = [whole - less for whole, less in zip(busy.tolist(), saved)]
     loads = dict.fromkeys(workers, 0.0)
     for number, worker in enumerate(workers):
-        loads[worker] += busy[number]
+        loads[worker] += work[number]
         for link in instance.entering[number]:
             if workers[link.group] != worker:
                 loads[workers[link.group]] += sending(instance, link, places[link.group])
                 loads[worker] += (places[link.group] == places[number]) * receiving(instance, link)
     busiest = max(loads, key=lambda each: (loads[each], -each))
     peak, load = instance.problem.peak(places), loads[busiest] / (1 + pool)
+    if any(saved):
+        machine, sockets = instance.machine, range(instance.sockets)
+        cpu = [0.0] * instance.sockets
+        for number, place in enumerate(places):
+            cpu[place] += work[number]
+        peak = max(
+            1 / instance.ingress if instance.ingress else 0.0,
+            *(each / divisor for each, divisor in zip(work, instance.divisor)),
+            *(cpu[n] / machine.sockets[n].cores for n in sockets),
+            *(float(memory[n]) / machine.bandwidth[n][n] for n in sockets),
+            *(float(channels[i, j]) / machine.bandwidth[i][j] for i in sockets for j in sockets if i != j),
+        )
     return WorkerRates(1 / max(load, peak, 1e-300), busiest if load > peak else None)
+
+
+def caches_kept(
+    instance: Instance, places: Sequence[int], workers: Sequence[int], busy: Sequence[float]
+) -> list[float]:
+    """Seconds per tuple of ingress that each group takes less than on a core on which all operators take turns.
+
+    With its worker to itself an operator takes what the profile says for that (`apart`). In between it counts how much work of
+    others its worker does for a second of its own, relative to all operators on one core."""
+    costs = instance.costs
+    if all(each >= 1 for each in costs.apart):
+        return [0.0] * len(workers)
+    of_worker = dict.fromkeys(workers, 0.0)
+    of_operator = [0.0] * len(costs.apart)
+    for group, worker, each in zip(instance.groups, workers, busy):
+        of_worker[worker] += each
+        of_operator[group.operator] += each
+    total, found = sum(busy), []
+    for number, group in enumerate(instance.groups):
+        own, mine = of_operator[group.operator], busy[number]
+        beside, everywhere = (of_worker[workers[number]] - mine) * own, (total - own) * mine
+        free = 1 - min(1.0, beside / everywhere) if everywhere > 0 else 0.0
+        less = max(1 - costs.apart[group.operator], 0.0)
+        found.append(instance.execute[number][places[number]] * less * free)
+    return found
 
 
 def sending(instance: Instance, link: GroupLink, socket: int) -> float:

@@ -105,6 +105,18 @@ def test_rows_that_cost_more_between_workers_than_the_work_on_them_stay_in_one(t
     assert job(tmp_path, 100.0, 100.0, machine(1)).plan.workers == 2
 
 
+def test_a_chain_that_is_too_much_for_one_core_becomes_a_pipeline(tmp_path: Path) -> None:
+    one = ("actors.split.replicas=1", "actors.count.replicas=1", "actors.count.inputs=['split']")
+    cut = job(tmp_path, 900.0, 1000.0, machine(1), *one)
+    worker = {each.actor: each.worker for each in cut.plan.replicas}
+    assert worker["split"] != worker["count"] and cut.plan.workers == 2
+    assert cut.plan.model is not None and cut.plan.model.ingress == pytest.approx(1 / 1001e-9, rel=0.02)
+    costly = msgspec.structs.replace(machine(1), core_ns=50_000.0)
+    assert job(tmp_path, 900.0, 1000.0, costly, *one).plan.workers == 1
+    whole = job(tmp_path, 900.0, 1000.0, machine(1), *one, "deploy.pipelining=false")
+    assert whole.plan.workers == 2
+
+
 def test_numbers_that_are_written_stay(tmp_path: Path) -> None:
     made = job(tmp_path, 100.0, 1000.0, machine(4), "actors.count.replicas=3")
     assert made.plan.counts()["count"] == 3

@@ -11,6 +11,7 @@ from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile
 from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
+    apart_of,
     costs_together,
     line_through,
     routing_ns,
@@ -19,7 +20,7 @@ from actorstream.profiling.together import (
 )
 
 
-def run(cpu_ns: int, **actors: tuple[int, int, int]) -> WholeRun:
+def run(cpu_ns: int, **actors: tuple[int, ...]) -> WholeRun:
     return WholeRun(cpu_ns, {name: ActorWork(*each) for name, each in actors.items()})
 
 
@@ -66,6 +67,20 @@ def test_routing_is_what_two_replicas_on_one_core_take_more_than_one() -> None:
     assert routing_ns(graph(2), one, two) == {"lines": 10.0}
     assert routing_ns(graph(1), one, two) == {}
     assert routing_ns(graph(2), two, one) == {"lines": 0.0}
+
+
+def test_a_chain_with_a_core_to_itself_is_compared_by_its_hooks() -> None:
+    together = run(1000, lines=(0, 10, 300, 300), count=(10, 0, 500, 400))
+    alone = run(500, lines=(0, 20, 700, 700), count=(20, 0, 450, 400))
+    assert apart_of(["count"], 70.0, together, alone) == pytest.approx(1 - 20 / 70, abs=1e-4), (
+        "40 and 20 ns of hooks a row"
+    )
+    assert apart_of(["count"], 500.0, together, alone) == 1.0, "no more than the speed of a machine changes"
+    slow = run(250, lines=(0, 20, 700, 700), count=(20, 0, 500, 400))
+    assert apart_of(["count"], 60.0, together, slow) == pytest.approx(0.5), (
+        "of 500 ns the core had 250 for it"
+    )
+    assert apart_of(["count"], 70.0, together, run(500, count=(0, 0, 0, 0))) == 1.0
 
 
 def test_a_profile_is_scaled_at_all_batch_sizes_and_says_by_how_much() -> None:

@@ -48,6 +48,30 @@ def test_a_hop_costs_the_producer_and_the_cache_line_its_consumer() -> None:
     assert (apart.ingress, apart.busiest) == (pytest.approx(1 / 650e-9), 0)
 
 
+def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:
+    one, two = made([1, 1]), made([2, 2])
+    for each in (one, two):
+        each.costs = replace(each.costs, apart=[1.0, 0.5])
+    assert on_workers(one, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9), "all of them share a core"
+    assert on_workers(one, [0, 0], [0, 1]).ingress == pytest.approx(1 / 400e-9), "300 ns remain of the 600"
+    both = on_workers(two, [0] * 4, [0, 1, 0, 1])
+    assert both.ingress == pytest.approx(1 / 500e-9), "as many others for each row as on one core"
+    half = on_workers(two, [0] * 4, [0, 0, 0, 1])
+    assert half.ingress == pytest.approx(1 / 700e-9)
+
+
+def test_without_such_a_cost_the_limits_are_those_of_the_sockets() -> None:
+    draw = random.Random(3)
+    for _ in range(20):
+        costs, counts = random_costs(draw)
+        instance = instance_of(replace(costs, hops=[0.0] * len(costs.flows)), near(2, 3, 0.0), counts)
+        places = [draw.randrange(2) for _ in instance.groups]
+        workers = list(range(len(places)))
+        plain = on_workers(instance, places, workers)
+        instance.costs = replace(instance.costs, apart=[1 - 1e-12] * len(counts))
+        assert on_workers(instance, places, workers).ingress == pytest.approx(plain.ingress)
+
+
 def test_neighbours_come_together_where_hops_cost_more_than_a_core_brings() -> None:
     instance = made([2, 2], hop=2000.0)
     # each of two workers with a producer and a consumer sends half of its rows to the other
