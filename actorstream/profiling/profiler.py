@@ -35,6 +35,7 @@ from actorstream.profiling.stages import Stage, alone, hop, inputs_of, outputs_o
 from actorstream.profiling.together import (
     WholeRun,
     apart_of,
+    both,
     costs_together,
     line_through,
     routing_ns,
@@ -188,17 +189,18 @@ class Profiler:
                 "the run of the whole topology had no rows, so costs are those of operators alone"
             )
             return found
+        routing = {}
+        if several:
+            self.tell("measuring it with two replicas of its actors, and once more with one")
+            routed, second = self._whole(several, folder)
+            run = both(run, self._whole({}, folder)[1])
+            routing = routing_ns(routed, run, second)
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
         costs = costs_together(alone, chains, run)
         costs = {name: cost for name, cost in costs.items() if self._fed.keys().isdisjoint(name.split("+"))}
         apart = self._apart(chains, costs, run, folder)
-        routing = {}
-        if several:
-            self.tell("measuring it with two replicas of its actors")
-            routed, second = self._whole(several, folder)
-            routing = routing_ns(routed, run, second)
         seen = {
             name: [{"in": each.rows_in, "out": each.rows_out}]
             for name, each in run.actors.items()

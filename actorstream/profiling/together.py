@@ -38,12 +38,30 @@ class ActorWork:
         return self.rows_in or self.rows_out
 
 
+NO_WORK = ActorWork(0, 0, 0)
+
+
 @dataclass(frozen=True)
 class WholeRun:
     """A run after its warm-up. `cpu_ns`: processor time of the process in which all actors ran."""
 
     cpu_ns: int
     actors: Mapping[str, ActorWork]
+
+
+def both(first: WholeRun, second: WholeRun) -> WholeRun:
+    """Two runs as one. With a third run between them, a machine whose speed changes steadily changes both sides alike."""
+    actors = {
+        name: ActorWork(
+            each.rows_in + other.rows_in,
+            each.rows_out + other.rows_out,
+            each.hooks_ns + other.hooks_ns,
+            each.execute_ns + other.execute_ns,
+        )
+        for name, each in first.actors.items()
+        for other in (second.actors.get(name, NO_WORK),)
+    }
+    return WholeRun(first.cpu_ns + second.cpu_ns, actors)
 
 
 def costs_together(

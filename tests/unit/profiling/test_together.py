@@ -12,6 +12,7 @@ from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
     apart_of,
+    both,
     costs_together,
     line_through,
     routing_ns,
@@ -67,6 +68,16 @@ def test_routing_is_what_two_replicas_on_one_core_take_more_than_one() -> None:
     assert routing_ns(graph(2), one, two) == {"lines": 10.0}
     assert routing_ns(graph(1), one, two) == {}
     assert routing_ns(graph(2), two, one) == {"lines": 0.0}
+
+
+def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:
+    fast, slow = (
+        run(1000, lines=(0, 100, 0), count=(100, 0, 0)),
+        run(1400, lines=(0, 100, 0), count=(100, 0, 0)),
+    )
+    between = run(1700, lines=(0, 100, 0), count=(100, 0, 0))
+    assert routing_ns(graph(2), both(fast, slow), between) == {"lines": 5.0}
+    assert both(fast, WholeRun(0, {})) == fast
 
 
 def test_a_chain_with_a_core_to_itself_is_compared_by_its_hooks() -> None:
