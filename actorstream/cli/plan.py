@@ -99,6 +99,22 @@ def plan(
 
     if json_ and mermaid:
         raise ConfigurationError(Problem("--mermaid", "is given beside --json", "one of them"))
+    without = {"--plan": plan is not None, "--save": save is not None, "--graph": graph}
+    searched = {
+        "--profile": profile is not None,
+        "--strategy": strategy != "rlas",
+        "--as-written": as_written,
+        "--ingress": ingress != 0,
+        "--compression": compression != 5,
+        "--steps": steps != 200_000,
+    }
+    message = (
+        ("is given beside --machine", "one of them") if machine else ("is given", "beside --machine FILE")
+    )
+    if problems := [
+        Problem(name, *message) for name, used in (without if machine else searched).items() if used
+    ]:
+        raise ConfigurationError(problems)
     if save is not None:
         check_output(save, "--save")
     if svg is not None:

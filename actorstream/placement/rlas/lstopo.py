@@ -16,10 +16,19 @@ def load_lstopo(path: str | Path) -> MachineModel:
     """The model of the machine that an XML file of lstopo shows. ConfigurationError: it cannot be read, or shows no cores."""
     file = str(path)
     try:
+        return _machine(_root(path, file), Path(path).stem, file)
+    except ValueError as error:  # of int and float: numbers as lstopo does not write them
+        raise ConfigurationError(
+            Problem("--machine", f"has a number that is none: {error}", "the XML of lstopo", "", file)
+        ) from error
+
+
+def _root(path: str | Path, file: str) -> ElementTree.Element:
+    try:
         text = Path(path).read_bytes()
         if len(text) > MOST_BYTES or b"<!ENTITY" in text:
             raise ConfigurationError(Problem("--machine", "is no file of lstopo", "its XML", "", file))
-        root = ElementTree.fromstring(text)
+        return ElementTree.fromstring(text)
     except OSError as error:
         raise ConfigurationError(
             Problem("--machine", f"cannot be read: {error.strerror}", "", "", file)
@@ -27,6 +36,9 @@ def load_lstopo(path: str | Path) -> MachineModel:
     except ElementTree.ParseError as error:
         hint = "lstopo-no-graphics --of xml writes one"
         raise ConfigurationError(Problem("--machine", f"is no XML: {error}", "", hint, file)) from error
+
+
+def _machine(root: ElementTree.Element, name: str, file: str) -> MachineModel:
     cores = [each for each in root.iter("object") if each.get("type") == "Core"]
     units = cores or [each for each in root.iter("object") if each.get("type") == "PU"]
     masks = [_first_cpu(each.get("cpuset", "")) for each in units]
@@ -42,7 +54,7 @@ def load_lstopo(path: str | Path) -> MachineModel:
             numbers.append(int(node.get("os_index", len(numbers))))
     if not cpus:
         cpus, numbers = [sorted(cpu for cpu in masks if cpu is not None)], [0]
-    return shaped(Path(path).stem, cpus, _distances(root, numbers), numbers)
+    return shaped(name, cpus, _distances(root, numbers), numbers)
 
 
 def _mask(text: str) -> int:

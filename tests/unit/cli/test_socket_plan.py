@@ -77,6 +77,13 @@ def test_an_ingress_that_no_plan_sustains_says_what_would_fit(run: Run, profiled
     assert "it needs 2.00 times as much" in answer.err
 
 
+def test_options_that_would_do_nothing_are_refused(run: Run, profiled: Path, tmp_path: Path) -> None:
+    saved = run("plan", profiled, "--machine", SERVER_A, "--save", tmp_path / "plan.json", "--graph")
+    assert (saved.code, saved.err.count("is given beside --machine; allowed: one of them")) == (2, 2)
+    alone = run("plan", profiled, "--strategy", "fix-l", "--ingress", 5)
+    assert (alone.code, alone.err.count("is given; allowed: beside --machine FILE")) == (2, 2)
+
+
 @pytest.mark.parametrize("option", ["--steps", "--compression"])
 def test_a_search_without_steps_is_refused(run: Run, profiled: Path, option: str) -> None:
     answer = run("plan", profiled, "--machine", SERVER_A, option, 0)

@@ -64,6 +64,7 @@ def test_asymmetric_distances_are_an_error(tmp_path: Path) -> None:
         ("<topology>", "is no XML"),
         ("<topology/>", "has no cores"),
         ("<!ENTITY a 'b'>", "is no file of lstopo"),
+        ('<topology><object type="Core" cpuset="zz"/></topology>', "has a number that is none"),
     ],
 )
 def test_other_files_are_errors(tmp_path: Path, text: str, message: str) -> None:
