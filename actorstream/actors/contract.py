@@ -89,6 +89,8 @@ class Contract:
     destination: Literal["", "caller", "console", "nowhere"] = ""
     """Where a sink's rows go: to the file that its key `path` names, back to the caller of the run, to standard output, or
     nowhere."""
+    reads_rows: bool = True
+    """Whether it looks at its rows. What only counts them fetches no bytes from the memory of its producers."""
     file_format: Literal["lines", "csv", "parquet"] = "lines"
     """The format of the file that a sink with a `path` writes."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class NullSink(Sink):
     """Takes rows and keeps nothing but their number; looks at no column, so nothing is converted for it."""
 
-    contract: ClassVar[Contract] = Contract(one_stream=True, destination="nowhere")
+    contract: ClassVar[Contract] = Contract(one_stream=True, destination="nowhere", reads_rows=False)
 
     received: int = 0
 

@@ -39,7 +39,7 @@ class Costs:
     flows: list[tuple[int, int]]
     """Producing and consuming operator of each flow; equal inside an operator."""
     bytes: list[float]
-    """N of each flow's tuples."""
+    """N of each flow's tuples: what a consumer fetches of them."""
     rows: float
     hertz: float
     routing: list[float] = field(default_factory=list)
@@ -131,8 +131,9 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
                 mine[flow] = _entry(dataflow, operator, flow, known, rows, percentile)
         entries.append(mine)
     outputs = [_output(dataflow, number, known) for number in range(len(flows))]
-    sizes = [each.bytes for each in outputs]
-    routing, hops = [each.route_ns for each in outputs], [profile.hop_ns(each, rows) for each in sizes]
+    sizes = [each.bytes if flow.fetched else 0.0 for each, flow in zip(outputs, dataflow.flows)]
+    routing = [each.route_ns for each in outputs]
+    hops = [profile.hop_ns(each.bytes, rows) for each in outputs]
     apart = [_apart(each, known, rows) for each in dataflow.operators]
     return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, apart)
 

@@ -25,6 +25,8 @@ class Flow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     output: str = "default"
     route: str = "shuffle"
     """As in a topology: forward and global and broadcast mean what they say, all others spread rows evenly."""
+    fetched: bool = True
+    """Whether the consumer reads the bytes of its rows; a null sink counts rows and reads none."""
 
     @property
     def source(self) -> str:
@@ -95,7 +97,13 @@ def dataflow_of(
         replicas = 1 if free else actors[0].replicas
         operators.append(PlannedOperator(members=chain, replicas=replicas, scalable=free, table=table))
     flows = [
-        Flow(producer=edge.producer, consumer=edge.consumer, output=edge.output, route=edge.route)
+        Flow(
+            producer=edge.producer,
+            consumer=edge.consumer,
+            output=edge.output,
+            route=edge.route,
+            fetched=graph.actors[edge.consumer].contract.reads_rows,
+        )
         for edge in graph.edges
         if not edge.static
     ]

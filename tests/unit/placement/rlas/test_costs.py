@@ -68,3 +68,13 @@ def test_an_operator_that_was_not_profiled_is_an_error_that_names_the_nearest() 
 def test_a_percentile_that_was_not_measured_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match=r"operators.a.execute_ns: has no 'p95'; allowed: p50"):
         costs_of(dataflow("a>b"), profile(a=operator(1), b=operator(1)), percentile="p95")
+
+
+def test_a_consumer_that_only_counts_its_rows_fetches_none_of_them() -> None:
+    flow = dataflow("a>b")
+    replace = msgspec.structs.replace
+    counting = replace(flow, flows=[replace(each, fetched=False) for each in flow.flows])
+    known = replace(profile(a=operator(1, size=64), b=operator(1)), byte_hop_ns=0.5)
+    read, counted = costs_of(flow, known), costs_of(counting, known)
+    assert (read.bytes, counted.bytes) == ([64], [0])
+    assert read.hops == counted.hops == [32], "its producer writes them in any case"
