@@ -91,8 +91,8 @@ def launch_file(
 def run_limited(command: list[str], seconds: float | None) -> tuple[int, str]:
     """Exit code and standard error of a command that gets SIGTERM after `seconds`; JobError if it goes on for long.
 
-    A run whose progress shows no row by then gets as much time again from its first row on: on a busy machine a start may take
-    longer than a run."""
+    A run whose progress shows no row by then gets half as much time again from the line on that shows its first rows: on a busy
+    machine a start may take longer than a run."""
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -100,7 +100,7 @@ def run_limited(command: list[str], seconds: float | None) -> tuple[int, str]:
         said.start()
         if seconds is not None and not _ended(process, seconds) and not said.rows.is_set():
             said.rows.wait(LONGEST_SECONDS)
-            _ended(process, seconds)
+            _ended(process, seconds / 2)
         if seconds is not None and process.poll() is None:
             process.send_signal(signal.SIGTERM)
         if not _ended(process, LONGEST_SECONDS):
