@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -146,21 +147,24 @@ class _Watcher(threading.Thread):
 
     def run(self) -> None:
         give_up = time.monotonic() + BEGIN_S
-        while not self.over and self._rows() == 0 and time.monotonic() < give_up:
+        while not (self.over or self._has_begun() or time.monotonic() > give_up):
             time.sleep(LOOK_S)
-        if len(self.launcher.workers) <= self.worker:
-            return
-        pid = self.launcher.workers[self.worker].pid
-        misses = CacheMisses(pid)
-        give_up = time.monotonic() + 10 * self.seconds
-        try:
-            self._look(pid, give_up)
-        except OSError:
-            """The process has ended."""
-        self.seen.memory_bytes = misses.close()
+        if self._is_there():
+            pid = self.launcher.workers[self.worker].pid
+            misses = CacheMisses(pid)
+            with suppress(OSError):  # the process has ended
+                self._look(pid, time.monotonic() + 10 * self.seconds)
+            self.seen.memory_bytes = misses.close()
         if not self.over:
             self.stopped = True
             self.launcher.abort()
+
+    def _is_there(self) -> bool:
+        return len(self.launcher.workers) > self.worker
+
+    def _has_begun(self) -> bool:
+        """Whether there is a worker to look at, and rows. The first of them may come before the last worker is started."""
+        return self._is_there() and self._rows() > 0
 
     def _look(self, pid: int, give_up: float) -> None:
         clock = (~pid << 3) | 2  # of the processor time of a process (clock_getcpuclockid)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
 from actorstream.cli.main import main
+from actorstream.launch.fork import fork_worker
+from actorstream.launch.launcher import Launcher
+from actorstream.metrics.counters import Counter
 from actorstream.placement.rlas import load_profile
+from actorstream.plan.compile import read_job
+from actorstream.profiling import watch
+from actorstream.topology.machine import read_machine
 
 TOPOLOGY = """
 [actors.numbers]
@@ -102,3 +113,28 @@ def test_a_file_is_not_begun_again_where_its_event_time_matters(tmp_path: Path) 
     assert main(["profile", str(file), *given]) == 0
     made = load_profile(out)
     assert {"rows", "more", "nowhere"} <= made.operators.keys()
+
+
+def wait_for(condition: Callable[[], bool], most_s: float) -> None:
+    end = monotonic() + most_s
+    while not condition() and monotonic() < end:
+        sleep(0.001)
+
+
+def test_a_run_ends_although_its_first_rows_come_before_the_worker_that_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start_late(job: Any, process: int, *given: Any) -> Any:
+        source = next(each.id for each in job.plan.replicas if each.actor == "numbers")
+        if process == 1:
+            wait_for(lambda: job.counters.value(source, Counter.EVENTS_OUT) > 0, 60)
+            wait_for(lambda: all(each.name != "actorstream-watch" for each in threading.enumerate()), 0.2)
+        return fork_worker(job, process, *given)
+
+    monkeypatch.setattr(watch, "Launcher", partial(Launcher, start=start_late))
+    file = tmp_path / "topology.toml"
+    file.write_text(TOPOLOGY.replace("count = 100", "count = 1000000000000").replace("out/", f"{tmp_path}/"))
+    job = read_job(file, None, [])
+    run = watch.watch_whole(job.graph, job.deploy, read_machine(), seconds=0.2, apart=["sums", "file"])
+    assert run.cpu_ns > 0
+    assert run.actors["sums"].rows_in > 0
