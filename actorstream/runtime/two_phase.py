@@ -67,5 +67,5 @@ def _sink(replica: Replica) -> Sink:
 def _called(replica: Replica, method: Any, argument: Any) -> Any:
     try:
         return method(argument)
-    except Exception as error:
+    except BaseException as error:  # a panic of Rust is no Exception
         raise operator_error(replica.name, replica.replica, None, error) from error

@@ -253,7 +253,7 @@ class Worker:
         for message in self.control.receive():
             try:
                 obey(self, message)
-            except Exception as error:  # of a sink that prepares or commits, of a state
+            except BaseException as error:  # of a sink that prepares or commits, of a state
                 self.fail(error)
         if self.control.closed:
             self.control.leave()

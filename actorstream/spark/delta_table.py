@@ -144,6 +144,23 @@ class DeltaFiles:
             yield
         except (DeltaError, OSError) as error:
             raise RunError(f"{self}: {' '.join(str(error).split())}") from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            hint = ""
+            if "Forked process" in str(error):
+                hint = (
+                    "; this process has read or written a Delta table before it started the run, and the package `deltalake` "
+                    "does not work in a process that is forked afterwards: start the run by `actorstream launch`, or in a "
+                    "process of its own"
+                )
+            raise RunError(
+                f"{self}: the package `deltalake` has panicked: {_first_sentence(error)}{hint}"
+            ) from error
+
+
+def _first_sentence(error: BaseException) -> str:
+    return " ".join(str(error).split()).partition(". ")[0]
 
 
 def _value(folder: str) -> tuple[str, str | None]:

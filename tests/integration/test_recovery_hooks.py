@@ -67,6 +67,19 @@ class TwoPhase(Sink):
         self.journal.write("abort", token["barrier"] if token else None)
 
 
+class PanicError(BaseException):
+    """As the errors of Rust's packages are: no Exception."""
+
+
+class Panics(TwoPhase):
+    """Cannot commit its second barrier."""
+
+    def commit(self, token: Any) -> None:
+        if token["barrier"] == 2:
+            raise PanicError("on purpose")
+        super().commit(token)
+
+
 def job_of(topology: Topology, **deploy: Any) -> Job:
     return compile_job(topology.spec(), load_deploy(None, (), **{"transport": "shm", "workers": 1, **deploy}))
 
@@ -125,14 +138,14 @@ def totals(snapshots: list[Any]) -> tuple[int, int]:
     return sum(each["state"][0] for each in snapshots), sum(each["state"][1] for each in snapshots)
 
 
-def topology_of(journal: Journal, count: int = ENDLESS) -> Topology:
+def topology_of(journal: Journal, count: int = ENDLESS, sink: type[TwoPhase] = TwoPhase) -> Topology:
     """A diamond with keys: positions and every state must agree at every barrier."""
     topology = Topology("recovery")
     source = topology.source(Numbers, name="source", count=count, parts=3, replicas=2, rate=200_000)
     keyed = source.by("group").through(Totals, name="keyed", replicas=3)
     forward = source.through(Totals, name="forward", replicas=2).through(Totals, name="chained", replicas=2)
     both = keyed.shuffle().through(Totals, forward.shuffle(), name="both", replicas=2)
-    both.to_one().into(TwoPhase, name="sink", journal=str(journal.path))
+    both.to_one().into(sink, name="sink", journal=str(journal.path))
     return topology
 
 
@@ -243,6 +256,14 @@ class NeverPasses(Sink):
 
 
 @pytest.mark.usefixtures("patient")
+def test_whatever_a_commit_raises_ends_the_run(journal: Journal) -> None:
+    with pytest.raises(OperatorError, match="PanicError: on purpose") as caught:
+        run_with(job_of(topology_of(journal, sink=Panics)), barriers_then_drain(3))
+    assert caught.value.actor == "sink"
+    committed = [line.split()[1] for line in journal.lines() if line.startswith("commit")]
+    assert committed == ["1"]
+
+
 def test_what_was_prepared_and_not_committed_is_aborted(journal: Journal) -> None:
     topology = Topology("recovery")
     topology.source(Numbers, name="source", count=ENDLESS, rate=100_000).through(Pass).into(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import random
 import re
 import signal
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from time import sleep
@@ -22,87 +21,15 @@ from deltalake import DeltaTable
 
 from actorstream.cli.main import main
 from actorstream.dataframes import register
-from actorstream.errors import ConfigurationError, WorkerDiedError
+from actorstream.errors import ConfigurationError
 from actorstream.launch.cluster import cluster_run
-from actorstream.launch.launcher import Launcher
-from actorstream.launch.resume import restore_job
-from actorstream.launch.run import run_job
-from actorstream.plan.compile import read_job
 
-from .conftest import SHORT
-from .flights import FLIGHTS, KEYS, of_spark, plain
+from . import bootstrap
+from .flights import FLIGHTS, of_spark, plain
 from .gated import LOOK_S
-from .processes import end_runs, parent_of, processes_with
+from .processes import end_runs
 
 COLUMNS = ("ts", "origin", "carrier", "flight", "delay")
-QUICK = ", ".join(f'"{name}" = "{value}"' for name, value in SHORT.items())
-CUT = "2013-01-02T00:00:00Z"
-"""The gated history of a replica ends before it, or live rows would follow."""
-BOOTSTRAP = f"""
-name = "bootstrap"
-[actors.flights]
-type = "history-then-live"
-replicas = 2
-cut = {CUT}
-live = {{ type = "csv-source", path = "live.csv" }}
-event_time = "ts"
-schema = {{ ts = "datetime", origin = "str", carrier = "str", flight = "int", delay = "float?" }}
-[actors.flights.history]
-type = "tests.spark.gated:GatedSource"
-gate = "gate"
-first = 200
-partitions = 2
-range_rows = 2000
-format = "csv"
-path = "{FLIGHTS.parent / KEYS["path"]}"
-options = {{ header = "true" }}
-preprocess = '''{KEYS["preprocess"]}'''
-spark = {{ {QUICK} }}
-[actors.windows]
-type = "aggregate"
-inputs = [{{ from = "flights", key = "origin" }}]
-key = ["origin"]
-window = {{ type = "tumbling", size = "6h" }}
-aggregates = {{ flights = "count()", most = "max(delay)" }}
-[actors.table]
-type = "spark-sink"
-inputs = ["flights"]
-path = "table"
-partition_by = ["origin", "carrier"]
-[actors.per-window]
-type = "spark-sink"
-inputs = ["windows"]
-path = "windows"
-format = "delta"
-"""
-
-
-def launch(folder: Path, control: Callable[[Launcher], Callable[[], None]] | None = None) -> Any:
-    (folder / "topology.toml").write_text(BOOTSTRAP)
-    (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "50ms"\n')
-    if control is None:
-        (folder / "gate").touch()  # without it, a run lasts until it is killed
-    job = read_job(folder / "topology.toml", folder / "deploy.toml")
-    restore_job(job)
-    return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
-
-
-def kill_in(folder: Path) -> Callable[[Launcher], Callable[[], None]]:
-    """Kills a worker once rows of the run are visible and some checkpoints more were made."""
-
-    def control(launcher: Launcher) -> Callable[[], None]:
-        made: list[int] = []
-
-        def tick() -> None:
-            assert launcher.checkpoints is not None
-            if not made and any((folder / "table").glob("origin=*/*/*.parquet")):
-                made.append(launcher.checkpoints.made)
-            if made and launcher.checkpoints.made > made[0] + 1:
-                random.Random(1).choice(launcher.workers).kill()
-
-        return tick
-
-    return control
 
 
 def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_each_row_once_after_a_kill(
@@ -111,13 +38,17 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
     rows = of_spark(spark, f"select {', '.join(COLUMNS)} from flights order by {', '.join(COLUMNS)}")
     with (tmp_path / "live.csv").open("w") as file:
         csv.writer(file).writerows([COLUMNS, *(row for row in rows if row[0].isoformat() > "2013-01-01T12")])
-    with pytest.raises(WorkerDiedError):
-        launch(tmp_path, kill_in(tmp_path))
-    while any(parent_of(each) == os.getpid() for each in processes_with("actorstream.spark.driver")):
-        sleep(LOOK_S)  # the driver ends, and with it its jobs
+    bootstrap.write(tmp_path)
+    subprocess.run([sys.executable, "-m", bootstrap.__name__, str(tmp_path)], check=True)
     seen = spark.read.parquet(str(tmp_path / "table")).count()
     assert 0 < seen < len(rows)
-    report = launch(tmp_path).report
+    (tmp_path / "gate").touch()  # without it, a run lasts until it is killed
+    topology, deploy, report_file = (
+        str(tmp_path / name) for name in ("topology.toml", "deploy.toml", "report.json")
+    )
+    words = ["launch", topology, "--deploy", deploy, "--resume", "--report", report_file]
+    subprocess.run([sys.executable, "-m", "actorstream", *words], check=True)
+    report = json.loads(Path(report_file).read_text())
     assert 0 < report["events_out"]["flights"] < len(rows)
     found = [tuple(row) for row in spark.read.parquet(str(tmp_path / "table")).select(*COLUMNS).collect()]
     assert Counter(found) == Counter(rows)

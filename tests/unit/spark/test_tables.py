@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -316,3 +318,31 @@ def test_a_format_whose_package_is_missing_names_the_extra(
     monkeypatch.setitem(table_files.PACKAGES, "delta", "deltalake_of_nobody")
     problems = SparkSink.check({"path": Path("out"), "format": "delta"}, [], tmp_path)
     assert "pip install 'actorstream[delta]'" in problems[0].message
+
+
+FORKED = """
+import os, sys
+from pathlib import Path
+import pyarrow as pa
+from deltalake import write_deltalake
+from actorstream.errors import RunError
+from actorstream.spark.delta_table import DeltaFiles
+table = Path(sys.argv[1])
+write_deltalake(table, pa.table({"number": [1]}))
+if os.fork() == 0:
+    try:
+        DeltaFiles(table, pa.schema({"number": pa.int64()})).read()
+    except RunError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_package_that_was_used_before_its_process_was_forked_is_said_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "table")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "the package `deltalake` has panicked: Forked process detected" in done.stdout
+    assert "start the run by `actorstream launch`, or in a process of its own" in done.stdout
