@@ -232,7 +232,7 @@ def held(value: Column) -> Any:
 
 
 def fold_of(call: AggregateCall) -> Fold:
-    """What computes one of RUNNING. ExpressionError if its argument is not of a type that it takes."""
+    """Makes the fold of an aggregate in RUNNING. ExpressionError: the aggregate takes no argument of that type."""
     given = call.arguments[0].type if call.arguments else INT
     match call.name:
         case "count":

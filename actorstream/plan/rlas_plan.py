@@ -301,7 +301,8 @@ def workers_of(instance: Instance, assignment: Assignment) -> list[int]:
 
 
 def operators_of(graph: Graph, pipelining: bool, workers: Assignment | None = None) -> Dataflow:
-    """What is placed as one: chains of direct calls where the deployment lets neighbours call each other.
+    """The graph with each chain of direct calls as one operator, which is placed as a whole. Without `pipelining` neighbours do
+    not call each other, and each actor is placed by itself.
 
     `workers`: of a plan that is made, in which neighbours on different workers do not call each other."""
 

@@ -12,9 +12,8 @@ def shipped(function: Callable[..., Any], *given: Any) -> Callable[[Any], Any]:
     class of this package: PySpark would look for that before the path is set."""
     module, name = function.__module__, function.__qualname__
 
-    def run(
-        rows: Any,
-    ) -> Any:  # PySpark sends an inner function as its code, which must use no name of this module
+    def run(rows: Any) -> Any:
+        # PySpark sends the code of an inner function, so it must use no name of this module
         import sys
         from importlib import import_module
         from importlib.util import find_spec

@@ -16,6 +16,7 @@ from actorstream.native.placement import MOST_SOCKETS
 from actorstream.topology.graph import fingerprint
 
 LARGEST = 1e18
+"""Of any number of a machine, so that products of two of them are finite."""
 Positive = Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0, at most 1e18")]
 Cores = Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")]
 LineBytes = Annotated[int, Meta(ge=1, le=1 << 20, description="a whole number from 1 to 1048576")]

@@ -42,7 +42,7 @@ def by_hooks(*given: Any, **deploy: Any) -> Ran:
 
 
 def end_of(stream: Any, drawn: dict[str, Any], aggregates: dict[str, str]) -> Any:
-    """What takes the rows in: an aggregation over windows or without any, or a reduction."""
+    """The operator at the end of the chain. It keeps a state: `aggregate`, with windows or without, or `reduce`."""
     if drawn["end"] == "reduce":
         return stream.through("reduce", name="total", aggregate=aggregates)
     keys = {"key": drawn["key"], "aggregates": aggregates}
