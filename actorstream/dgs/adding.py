@@ -76,10 +76,11 @@ class AddingChildren:
                 part = parts.popleft()
                 worker.state = worker.calls.add(worker.state, part.state, child)
                 covered[child] = part.covered
-        if min(covered) <= done:
+        upto = min(covered)
+        if upto <= done:
             return False
         worker.joins += 1
-        last = operation.base + min(covered)
+        last = operation.base + upto
         if operation.is_request:
             worker.lend(worker.state, last)
             if not worker.adds:

@@ -91,7 +91,7 @@ class ProgramCalls:
         replica.count_input(last - first, batch.entry_min, batch.entry_max, batch.began or started)
         name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
         if last - first == 1 and (whole is None or tag in self._declined):
-            self._one_by_one(state, [item.event(first)], name)
+            self._one(state, item.event(first), name)
         elif whole is None or not self._whole(whole, state, item.rows(first, last), name):
             if whole is not None:
                 self._declined.add(tag)
@@ -125,6 +125,22 @@ class ProgramCalls:
         """Whether a batch can go on without the outbox: nothing that was put out before it waits there."""
         replica, outbox = self.replica, self.replica.outbox
         return replica.hands_on and not outbox.touched and not outbox.events["default"]
+
+    def _one(self, state: Any, event: Any, tag: Tag) -> None:
+        """A single event, as most that others depend on are."""
+        try:
+            answer = self._update(state, event, tag)
+            if answer is None:
+                return
+            out = self.replica.outbox.events["default"]
+            if self._shape in MANY:
+                out.extend(answer)
+            elif self._shape:
+                out.append(answer)
+            else:
+                self._take_any(out, answer)
+        except Exception as error:
+            raise self._error(error, event) from error
 
     def _one_by_one(self, state: Any, events: list[Any] | Feed, tag: Tag) -> None:
         out = self.replica.outbox.events["default"]
