@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.event import Event
 from actorstream.runtime.portions import BYTES
 
 if TYPE_CHECKING:
@@ -37,20 +38,39 @@ class Descent:
     def portions(self, call: EventCall, events: Iterable[Any], first: int) -> Iterator[None]:
         """Calls an event hook for events that are rows `first` and following of `source`. Yields whenever the outbox should
         be emptied."""
+        if not call.in_portions:
+            self._run(call, events, first)
+            return
         ends: dict[str, list[int]] = {name: [] for name in self.outbox.events}
         room, row = BYTES, first
         for event in events:
-            if call.in_portions:
-                for _ in call.portions([event], room):
-                    self._count(ends)
-                    self._settle(ends, first)
-                    yield
-                    ends, first = {name: [] for name in self.outbox.events}, row
-                room = max(call.left, 1)
-            else:
-                call.run_one(event)
+            for _ in call.portions([event], room):
+                self._count(ends)
+                self._settle(ends, first)
+                yield
+                ends, first = {name: [] for name in self.outbox.events}, row
+            room = max(call.left, 1)
             self._count(ends)
             row += 1
+        self._settle(ends, first)
+
+    def _run(self, call: EventCall, events: Iterable[Any], first: int) -> None:
+        """The same for a hook that makes little: one loop, since each event passes it."""
+        lists, hook, collect = self.outbox.events, call.hook, call.collect
+        ends: dict[str, list[int]] = {name: [] for name in lists}
+        own, others = ends["default"], [(name, each) for name, each in ends.items() if name != "default"]
+        for event in events:
+            try:
+                result = hook(event)
+                if isinstance(result, Event) and result:
+                    lists["default"].append(result)
+                elif result is not None:
+                    collect(lists["default"], (result,))
+            except Exception as error:
+                call.failures.failed(event, error)
+            own.append(len(lists["default"]))
+            for name, lengths in others:
+                lengths.append(len(lists[name]))
         self._settle(ends, first)
 
     async def run_async(self, call: EventCall, events: list, first: int) -> None:  # type: ignore[type-arg]
@@ -67,8 +87,10 @@ class Descent:
 
     def _settle(self, ends: dict[str, list[int]], first: int) -> None:
         for name, lengths in ends.items():
+            if not lengths[-1]:
+                continue
             counts = np.diff(lengths, prepend=0)
-            if lengths[-1] and counts.min() >= 0:  # fewer than before: a batch was emitted in between
+            if counts.min() >= 0:  # fewer than before: a batch was emitted in between
                 rows = np.arange(first, first + len(lengths), dtype=np.uint32)
                 self._origins[name] = np.repeat(rows, counts)
 

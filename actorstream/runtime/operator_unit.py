@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
+FIRST_CHUNK, MOST_CHUNK = 16, 1 << 16
+"""Events that a hook runs over at first, while nobody knows how long one takes, and at most."""
+
+
+def chunk_after(chunk: int, rows: int, took_ns: int) -> int:
+    """Over how many events the hook runs next: as many as take `CHUNK_NS`. It was to run over `chunk` of them, and took so
+    long for `rows`. A rest of a batch says little, since each run costs something beside its rows; nor does one that took
+    long, in which another process may have had the core: the number falls to a quarter at most."""
+    if took_ns > CHUNK_NS:
+        return max(rows * CHUNK_NS // took_ns, rows // 4, 1)
+    if rows < chunk:
+        return chunk
+    return min(rows * CHUNK_NS // max(took_ns, 1), 4 * chunk, MOST_CHUNK)
 
 
 class OperatorUnit(Unit):
@@ -45,7 +58,7 @@ class OperatorUnit(Unit):
         """How old batches were when their hook began, and for how long of that this unit had its turn."""
         self._working: Batch | None = None
         """The batch of `_events`."""
-        self._chunk = 256
+        self._chunk = FIRST_CHUNK
         self.singles = SingleTurns.of(self)
         if self.singles is not None:
             self.wait = self.singles.wait
@@ -145,7 +158,7 @@ class OperatorUnit(Unit):
                 head.finish(len(chunk))
             if budget is not None:
                 budget.took(len(chunk))
-            self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
+            self._chunk = chunk_after(self._chunk, len(chunk), now - started)
             if at < len(events) and (self.blocked or now > deadline):
                 return False
         self.events, self._working = [], None
