@@ -90,3 +90,8 @@ def inherits(
         if sequenced.places:
             made.update((ORIGIN, POSITION))
     return any(not made.issuperset(edges[edge.index].plain.system) for edge in graph.consumers(actor))
+
+
+def marks(graph: Graph, actor: str, edges: dict[int, EdgeSchemas]) -> bool:
+    """Whether rows that an actor makes of rows behind their watermark must carry it."""
+    return any(edges[edge.index].marked is not None for edge in graph.consumers(actor))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.contract import goes_with_batches
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
-from actorstream.plan.edge_schemas import inherits
+from actorstream.plan.edge_schemas import inherits, marks
 from actorstream.plan.pooling import has_pool
 from actorstream.runtime.barriers import restore_replicas
 from actorstream.runtime.ends import Ends
@@ -125,6 +125,7 @@ class _Builder:
             outputs=node.outputs,
             on_error=node.on_error,
             inherits=inherits(job.graph, node.name, job.edge_schemas, job.serial, job.timestamp),
+            marks=marks(job.graph, node.name, job.edge_schemas),
             row=job.counters.row(planned.id),
             hooked=node.name not in job.programs,
             contract=node.contract,

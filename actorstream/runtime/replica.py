@@ -49,7 +49,8 @@ class Replica:
         inputs: input name -> schema, in the order of the actor's inputs.
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
-        inherits: whether what it emits must carry system columns of the rows it descends from.
+        inherits: whether what it emits must carry system columns of the rows it descends from. marks: whether it must do so
+            where some of these rows are behind their watermark.
         hooked: whether its inputs have hooks; a program has none. contract: of its keys; None: its class's.
     """
 
@@ -66,6 +67,7 @@ class Replica:
         on_error: str,
         row: np.ndarray,
         inherits: bool = False,
+        marks: bool = False,
         hooked: bool = True,
         contract: Contract | None = None,
     ) -> None:
@@ -86,6 +88,8 @@ class Replica:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
         self.descent = Descent(self.outbox) if inherits else None
+        self._behind = Descent(self.outbox) if marks and not inherits else None
+        """The descent from a batch with rows behind their watermark, where that from others matters to nobody."""
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: UnitPort | None = None
@@ -193,6 +197,8 @@ class Replica:
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
+        if self._behind is not None:
+            self.descent = self._behind if batch.marked else None
         if self.descent is not None:
             self.descent.source = batch
         self.context.input = source

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorstream import Topology
+from actorstream import Actor, Batch, Topology
 from tests.integration.window_oracle import (
     AGGREGATES,
     KEYS,
@@ -71,9 +73,9 @@ def deployments(draw: st.DrawFn) -> dict[str, Any]:
 
 def aggregated(
     parts: dict[str, list[Trade]], key: Sequence[str], aggregates: Sequence[str], slack: int,
-    deploy: dict[str, Any], *, replicas: int = 1, sources: int = 1, **keys: Any,
+    deploy: dict[str, Any], *, replicas: int = 1, sources: int = 1, before: Sequence[type[Actor]] = (), **keys: Any,
 ) -> tuple[list[tuple[Any, ...]], list[int]]:  # fmt: skip
-    """The rows that come out, and which are late."""
+    """The rows that come out, and which are late. `before`: what they pass in front of the windows."""
     topology = Topology()
     rows = topology.source(
         parts,
@@ -82,6 +84,8 @@ def aggregated(
         replicas=min(sources, len(parts)),
         max_out_of_orderness=timedelta(milliseconds=slack),
     )
+    for number, passed in enumerate(before):
+        rows = rows.through(passed, name=f"passed{number}", replicas=replicas)
     made = rows.through(
         "aggregate",
         name="windows",
@@ -108,7 +112,7 @@ def of(aggregates: Sequence[str], parts: dict[str, list[Trade]]) -> list[str]:
 
 def check_windows(
     parts: dict[str, list[Trade]], windows: Sliding, slack: int, key: list[str], aggregates: list[str],
-    deploy: dict[str, Any], **counts: int,
+    deploy: dict[str, Any], **counts: Any,
 ) -> None:  # fmt: skip
     own = of(aggregates, parts)
     found, late = aggregated(parts, key, own, slack, deploy, window=windows.table(), **counts)
@@ -145,6 +149,54 @@ def test_many_tumbling_and_sliding_windows_agree_with_duckdb(
     parts, windows, slack, key, aggregates, deploy, replicas, sources
 ):
     check_windows(parts, windows, slack, key, aggregates, deploy, replicas=replicas, sources=sources)
+
+
+class Same(Actor):
+    def on_event(self, row: Trade) -> Trade:
+        return row
+
+
+class Anew(Actor):
+    def on_event(self, row: Trade) -> Iterator[Trade]:
+        yield msgspec.structs.replace(row)
+
+
+class Emitted(Actor):
+    def on_event(self, row: Trade) -> Trade | None:
+        return self.emit(msgspec.structs.replace(row))
+
+
+class Awaited(Actor):
+    async def on_event(self, row: Trade) -> Trade:
+        return msgspec.structs.replace(row)
+
+
+class Taken(Actor):
+    def on_batch(self, batch: Batch) -> Batch:
+        return batch.take(np.arange(batch.rows)[::-1])
+
+
+class Copied(Actor):
+    outputs: ClassVar[dict[str, Any]] = {"default": Trade}
+
+    def on_batch(self, batch: Batch) -> Batch:
+        return Batch.of(
+            {name: batch.column(name) for name in Trade.__struct_fields__}, event=Trade, origin=batch
+        )
+
+
+PASSED = [Same, Anew, Emitted, Awaited, Taken, Copied]
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@given(parts=streams(), windows=sliding(), slack=st.sampled_from([0, 2, 10]), key=keys, deploy=deployments(),
+       replicas=st.integers(1, 3), before=st.lists(st.sampled_from(PASSED), min_size=1, max_size=2))  # fmt: skip
+def test_rows_that_actors_have_made_are_late_where_those_they_come_from_are(
+    parts, windows, slack, key, deploy, replicas, before
+):
+    check_windows(
+        parts, windows, slack, key, ["count()"], deploy, replicas=replicas, sources=2, before=before
+    )
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
