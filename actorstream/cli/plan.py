@@ -11,7 +11,7 @@ import msgspec
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from actorstream.drawing.picture import Picture
     from actorstream.plan.gates import Gated
@@ -91,6 +91,7 @@ def plan(
     from actorstream.cli.output_file import check_output, write_output
     from actorstream.errors import ConfigurationError, Problem
     from actorstream.plan.compile import available, graph_and_plan, make_job, with_counts
+    from actorstream.plan.fuse import direct_calls, merged_calls
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
@@ -155,19 +156,22 @@ def plan(
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
     gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
+    merged = merged_calls(running, made, direct_calls(running, made))
     if json_:
-        print(json.dumps(as_json(written, shown, gates), indent=2))
+        print(json.dumps(as_json(written, shown, gates, merged), indent=2))
     elif mermaid:
-        sys.stdout.write(as_mermaid(written, shown, gates))
+        sys.stdout.write(as_mermaid(written, shown, gates, merged))
     elif svg is None:
-        sys.stdout.write(as_text(written, shown, gates))
+        sys.stdout.write(as_text(written, shown, gates, merged))
     if svg is not None:
-        write_svg(svg, written, shown, gates)
+        write_svg(svg, written, shown, gates, merged)
     return 0
 
 
-def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
-    """gates: who merges input in timestamp order, by actor."""
+def as_text(
+    graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated], merged: Collection[int]
+) -> str:
+    """gates: who merges input in timestamp order, by actor. merged: channels that batches need not wait in."""
     from actorstream.drawing.text import graph_text, plan_text
     from actorstream.drawing.tree import tree_text
 
@@ -175,7 +179,20 @@ def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]
         return graph_text(graph)
     trees = "".join(f"\n{tree_text(each)}" for each in plan.dependencies)
     merges = "".join(f"{name}: {_merging(each)}\n" for name, each in gates.items())
-    return f"{graph_text(graph)}\n{plan_text(plan)}{merges}{trees}"
+    called = "".join(
+        f"{name}: called past its channels by {', '.join(by)}\n"
+        for name, by in _callers(plan, merged).items()
+    )
+    return f"{graph_text(graph)}\n{plan_text(plan)}{called}{merges}{trees}"
+
+
+def _callers(plan: ExecutionPlan, merged: Collection[int]) -> dict[str, list[str]]:
+    """Replica of several inputs -> those that call it while nothing waits in their channels."""
+    found: dict[str, list[str]] = {}
+    for each in plan.channels:
+        if each.id in merged:
+            found.setdefault(plan.replicas[each.consumer].name, []).append(plan.replicas[each.producer].name)
+    return found
 
 
 def _merging(each: Gated) -> str:
@@ -188,15 +205,20 @@ def _merging(each: Gated) -> str:
     return "one ScaleGate for each replica" + (f": {each.why}" if each.why else "")
 
 
-def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> dict[str, object]:
-    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "gates": {ACTOR: {"gates": 1, "replicas": 3, "why": ""}}, "trees":
-    {ACTOR: {…}}}`; gates only where the deployment asks for them, trees only where there are programs."""
+def as_json(
+    graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated], merged: Collection[int]
+) -> dict[str, object]:
+    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "callers": {REPLICA: [REPLICA, …]}, "gates": {ACTOR: {"gates": 1,
+    "replicas": 3, "why": ""}}, "trees": {ACTOR: {…}}}`; callers only of operators of several inputs that are called past their
+    channels, gates only where the deployment asks for them, trees only where there are programs."""
     from actorstream.drawing.text import graph_json
     from actorstream.drawing.tree import tree_json
 
     found: dict[str, object] = {"graph": graph_json(graph)}
     if plan is not None:
         found["plan"] = {"fingerprint": f"{plan.fingerprint:016x}", **msgspec.to_builtins(plan)}
+        if callers := _callers(plan, merged):
+            found["callers"] = callers
         if gates:
             found["gates"] = {name: each._asdict() for name, each in gates.items()}
         if plan.dependencies:
@@ -204,32 +226,42 @@ def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]
     return found
 
 
-def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
+def as_mermaid(
+    graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated], merged: Collection[int]
+) -> str:
     """The drawings as one text of Mermaid."""
     from actorstream.drawing.text import mermaid
 
-    return "\n".join(mermaid(picture) for picture in pictures(graph, plan, gates))
+    return "\n".join(mermaid(picture) for picture in pictures(graph, plan, gates, merged))
 
 
-def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> None:
+def write_svg(
+    path: Path,
+    graph: Graph,
+    plan: ExecutionPlan | None,
+    gates: Mapping[str, Gated],
+    merged: Collection[int],
+) -> None:
     """Writes the drawings and says where."""
     from actorstream.cli.output_file import write_output
     from actorstream.drawing.svg import svg
 
     trees = [path.with_suffix(f".{each.actor}{path.suffix}") for each in plan.dependencies] if plan else []
     paths = [path, path.with_suffix(f".plan{path.suffix}"), *trees]
-    for file, picture in zip(paths, pictures(graph, plan, gates)):
+    for file, picture in zip(paths, pictures(graph, plan, gates, merged)):
         write_output(file, svg(picture), "--svg")
         print(f"wrote {file}", file=sys.stderr)
 
 
-def pictures(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> list[Picture]:
+def pictures(
+    graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated], merged: Collection[int]
+) -> list[Picture]:
     """The graph; the execution plan, if there is one; and the trees of its programs."""
     from actorstream.drawing.picture import picture_of_graph, picture_of_plan
     from actorstream.drawing.tree import picture_of_tree
 
     roles = {actor.name: actor.role for actor in graph.actors.values()}
     merges = {name: (each.gates, each.why) for name, each in gates.items()}
-    plans = [picture_of_plan(plan, roles, merges)] if plan is not None else []
+    plans = [picture_of_plan(plan, roles, merges, merged)] if plan is not None else []
     plans += [picture_of_tree(each) for each in plan.dependencies] if plan is not None else []
     return [picture_of_graph(graph), *plans]

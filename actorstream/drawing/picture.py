@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from actorstream.topology.graph import Edge, Graph
@@ -79,12 +79,13 @@ def picture_of_plan(
     plan: ExecutionPlan,
     roles: dict[str, str] | None = None,
     gates: Mapping[str, tuple[int, str]] | None = None,
+    merged: Collection[int] = (),
 ) -> Picture:
     """The execution plan: a lane for each worker, a box for each replica and each ScaleGate, an arrow for each channel or
     direct call.
 
     gates: actors with input in timestamp order -> ScaleGates before their replicas, and why there are none, or none is
-        shared."""
+        shared. merged: channels that batches need not wait in."""
     roles, gates = roles or {}, gates or {}
     picture = Picture(f"{plan.name}: {plan.fingerprint:016x}")
     picture.lanes = [lane_name(plan, worker) for worker in range(plan.workers)]
@@ -114,7 +115,7 @@ def picture_of_plan(
             gate = _gate_before(plan, reader, count)
             arrows[Arrow(names[each.producer], gate)] = arrows[Arrow(gate, reader.name)] = None
         else:
-            picture.arrows.append(Arrow(names[each.producer], reader.name))
+            picture.arrows.append(Arrow(names[each.producer], reader.name, direct=each.id in merged))
     picture.arrows.extend(arrows)
     return picture
 

@@ -21,7 +21,7 @@ from actorstream.plan.chains import source_chains
 from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
 from actorstream.plan.event_time import idle_sources, listeners, watermarked
-from actorstream.plan.fuse import direct_calls, fusible
+from actorstream.plan.fuse import direct_calls, fusible, merged_calls
 from actorstream.plan.gates import gates
 from actorstream.plan.job import Job
 from actorstream.plan.orders import ORDERS
@@ -75,6 +75,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     job.timestamp = timestamp_plan(graph)
     job.programs = deployments(job)
     job.fused = direct_calls(graph, plan)
+    job.merged = merged_calls(graph, plan, job.fused)
     job.listens = listeners(graph)
     job.watermarked = watermarked(graph, job.listens, job.programs)
     job.idles = bool(job.listens.intersection(idle_sources(graph)))

@@ -65,6 +65,8 @@ class Job:
     channels: list[JobChannel] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
+    merged: frozenset[int] = frozenset()
+    """Channels to actors of several inputs which batches need not wait in (`plan.fuse.merged_calls`)."""
     edge_schemas: dict[int, EdgeSchemas] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)

@@ -9,9 +9,11 @@ from actorstream.actors.contract import goes_with_batches
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits, marks
+from actorstream.plan.fuse import merges
 from actorstream.plan.pooling import has_pool
 from actorstream.runtime.barriers import restore_replicas
 from actorstream.runtime.ends import Ends
+from actorstream.runtime.fast_paths.merged_edge import MergedEdge
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import MakeLane, order_classes
@@ -209,7 +211,17 @@ class _Builder:
             replica.arena = replica.arena or next((arena for arena in arenas if arena is not None), None)
             made = (order.edge(edge, replica, lanes) for order in self.orders)
             own = next((each for each in made if each is not None), None)
+            if own is None and any(link.channel.id in job.merged for link in links):
+                own = self._merged(links[0], unit, lanes[0])
             replica.edges[edge.output].append(own or self._edge(edge, planned, unit, lanes))
+
+    def _merged(self, link: JobChannel, unit: Unit, lane: SendLane) -> MergedEdge:
+        """The edge to an actor of several inputs that takes batches at once where nothing waits."""
+        taker, end = self.units[link.consumer], self.ends.receivers[link.channel.id]
+        assert isinstance(taker, OperatorUnit), "its head is an operator with channels"
+        edge = MergedEdge(lane, taker, next(each for each in taker.in_lanes if each.channel is end))
+        unit.merged.append(edge)
+        return edge
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         if self._has_kernel(consumer.name):
@@ -222,7 +234,7 @@ class _Builder:
         if has_pool(job.deploy):
             return name in job.kernels
         inputs = sum(not each.static for each in actor.inputs)
-        return inputs == 1 and goes_with_batches(actor.cls, "link")
+        return (inputs == 1 and goes_with_batches(actor.cls, "link")) or merges(actor)
 
     def _kernel_edge(self, consumer: Replica, name: str, unit: Unit) -> KernelEdge:
         exclusive = self.job.kernels.get(consumer.name, UNBOUNDED) <= 1

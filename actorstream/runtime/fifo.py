@@ -70,6 +70,12 @@ class FifoInbox(Inbox):
         if lane is not None:
             lane.consume()
 
+    def admits(self, lane: InLane) -> bool:
+        return not (lane.held or self._due)
+
+    def admitted(self, lane: InLane, batch: Batch) -> Batch:
+        return batch if self.idleness is None else self.idleness.took(lane, batch)
+
     def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
         if rest is not None:
             return None

@@ -79,6 +79,14 @@ class Inbox(ABC):
     def done(self) -> None:
         """The unit no longer needs the room of the rows that were given last; it may go back to their sender."""
 
+    def admits(self, lane: Any) -> bool:
+        """Whether rows for an empty lane may be given to the head at once, since nothing has a place before them."""
+        return False
+
+    def admitted(self, lane: Any, batch: Batch) -> Batch:
+        """Rows that go to the head by this way, as they go on."""
+        return batch
+
     def passed(self) -> None:
         """The unit has passed on the barrier that was given last."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from actorstream.events.feed import Feed
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.inbox import Inbox, Ports
+    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
@@ -51,11 +52,13 @@ class OperatorUnit(Unit):
         self.in_lanes = self.inbox.lanes
         self.follow_frontier = False
         self.at_head: KernelEdge | None = None
-        """The edge that starts kernels of the head on threads; it is one of `kernels`. None: the loop runs the head."""
+        """The edge that runs the head in chains, or its kernels on threads. None: the loop calls the head's hooks."""
         self.events: list[Any] | Feed = []  # events of a batch that the last turn did not finish
         self._at = 0
         self.aged_ns = self.queued_ns = 0
         """How old batches were when their hook began, and for how long of that this unit had its turn."""
+        self._worked: int | None = None
+        """How long the members had worked when rows first came past the channels since the last turn; None: none have."""
         self._working: Batch | None = None
         """The batch of `_events`."""
         self._chunk = FIRST_CHUNK
@@ -65,7 +68,7 @@ class OperatorUnit(Unit):
 
     def step(self) -> Status:
         """One turn. If single events are all that waits, the turn only runs the hook on them."""
-        if self.singles is not None and not self.events and self.rests:
+        if self.singles is not None and not self.events and not self.ready and self.is_free:
             status = self.singles.take()
             if status is not None:
                 return self.settle_turn(status)
@@ -78,6 +81,35 @@ class OperatorUnit(Unit):
                 self.inbox.look()
             self.follow(resting=status is Status.IDLE)
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
+
+    def admits(self, lane: InLane) -> bool:
+        """Whether a producer in this process may give rows to the head itself, since nothing waits before them in the unit. Its
+        lane is to be empty."""
+        return self.is_free and self.inbox.admits(lane)
+
+    def take(self, batch: Batch, lane: InLane) -> None:
+        """Takes rows that a producer in this process gives to the head itself, which is a kernel edge's."""
+        assert self.at_head is not None
+        self.came(batch.entry_max)
+        self.at_head.push(self.inbox.admitted(lane, batch))
+
+    def came(self, entered: int) -> None:
+        """Rows that entered at some time have come past the channel. The unit gets a turn, which sends on what waits here."""
+        if entered:
+            self.aged_ns += monotonic_ns() - entered
+        if self._worked is None:
+            self._worked = self._execute_ns()
+        self.worker.mark(self)
+
+    def count_wait(self, now: int) -> None:
+        """Does not count the time for which members worked meanwhile in turns of their producers."""
+        if self._worked is not None:
+            self._since += self._execute_ns() - self._worked
+            self._worked = None
+        super().count_wait(now)
+
+    def _execute_ns(self) -> int:
+        return sum(member.execute_ns for member in self.members)
 
     def while_blocked(self) -> None:
         if self.inbox.follows_while_blocked and self.async_hooks.task is None and not self.ending:

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+    from actorstream.events.batch import Batch
     from actorstream.native.doorbell import Doorbell
     from actorstream.plan.job import Job
     from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.async_hooks import AsyncHooks
+    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.pausing import PausedHooks
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.timers import UnitTimers
@@ -58,6 +60,19 @@ class UnitPort(Protocol):
     def publish(self) -> None: ...
     def unblock(self) -> bool: ...
     def snapshot(self, replica: Any) -> Any: ...
+
+
+class MergingUnit(UnitPort, Protocol):
+    """A unit whose head merges several inputs, as those see it that call it past its channels (`OperatorUnit`)."""
+
+    at_head: Any
+    members: list[Any]
+    merged: list[Any]
+    static: Any
+
+    def admits(self, lane: InLane) -> bool: ...
+    def take(self, batch: Batch, lane: InLane) -> None: ...
+    def came(self, entered: int) -> None: ...
 
 
 class ReplicaPort(Protocol):

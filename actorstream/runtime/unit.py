@@ -24,6 +24,7 @@ from actorstream.transports.base import FrameKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from actorstream.runtime.fast_paths.merged_edge import MergedEdge
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
@@ -60,6 +61,8 @@ class Unit:
         """Members that promise less than their input, since they hold rows back."""
         self.lanes: list[SendLane] = []
         """The lanes by which members send, in topological order."""
+        self.merged: list[MergedEdge] = []
+        """Edges of members whose batches may pass their lanes by."""
         self.blocked: list[SendLane] = []
         self.paused = PausedHooks(self)
         self.timers = UnitTimers(self)
@@ -90,7 +93,7 @@ class Unit:
     @cached_property
     def row_budget(self) -> RowBudget | None:
         """Bounds the rows that are taken in at once; None: nothing does. Asked for once rows flow."""
-        return row_budget_of(self.members)
+        return row_budget_of([*self.members, *(each for edge in self.merged for each in edge.reached())])
 
     def add(self, replica: Replica) -> None:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""
@@ -100,12 +103,11 @@ class Unit:
             self.holding.append(replica)
 
     @property
-    def rests(self) -> bool:
-        """Whether only input is a reason for another turn."""
+    def is_free(self) -> bool:
+        """Whether the unit can take input now; if it is not `ready`, only input is a reason for another turn."""
         hooks = self.async_hooks
         return not (
             self.done
-            or self.ready
             or self.blocked
             or self.paused.replicas
             or hooks.due
@@ -164,7 +166,8 @@ class Unit:
         self.dirty = False
         for replica in self.members:
             replica.publish()
-        peak = transfer = sent = gathered = jumbos = 0
+        jumbos = sum(edge.batches for edge in self.merged)
+        peak = transfer = sent = gathered = 0
         for lane in self.lanes:
             transfer += lane.transfer_ns
             gathered += lane.gathered_ns
@@ -222,6 +225,9 @@ class Unit:
                 status = Status.BLOCKED
         elif self.runs:
             self.flush()
+        elif self.merged:
+            for edge in self.merged:
+                edge.flush()
         now = monotonic_ns()
         if now - self.published > PUBLISH_NS:
             self.publish()

@@ -104,12 +104,21 @@ replicas = 3
 """
     + sink("totals", '"sums"')
     + sink("all", '"numbers"', "jsonl"),
-    "windows and late rows": SOURCE
+    "windows and late rows behind a union": SOURCE
     + """
+replicas = 2
+[actors.odd]
+type = "filter"
+inputs = ["numbers"]
+where = "value % 2 == 1"
+replicas = 2
+[actors.both]
+type = "union"
+inputs = ["odd", "numbers"]
 replicas = 2
 [actors.windows]
 type = "aggregate"
-inputs = [{ from = "numbers", route = "key", key = "group" }]
+inputs = [{ from = "both", route = "key", key = "group" }]
 key = ["group"]
 window = { type = "sliding", size = "200ms", slide = "50ms" }
 aggregates = { total = "sum(value)", least = "min(time)", kinds = "count_distinct(value)" }

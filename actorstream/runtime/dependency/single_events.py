@@ -47,7 +47,9 @@ class DirectEvents:
         """Whether an event may be left: the unit is not about to do something else, earlier events are worked on or in its
         mailbox, and no checkpoint needs to know of it."""
         held, unit = self._held, self.unit
-        return (held is None or not held.left) and unit.rests and not unit.checkpoints.open
+        return (
+            (held is None or not held.left) and not unit.ready and unit.is_free and not unit.checkpoints.open
+        )
 
     def offer(self, time: int, batch: Batch) -> None:
         """Leaves an event, in a batch of its own. The lane's channel must be empty."""

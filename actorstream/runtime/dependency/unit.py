@@ -159,7 +159,7 @@ class ProgramUnit(Unit):
     def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
         """As `OperatorUnit.wait`, for a message of the neighbour that sent the last one."""
         link = self.plan.last_link
-        if link is None or not self.rests:
+        if link is None or self.ready or not self.is_free:
             return bell.wait(ns) if ns else bell.collect()
         found = link[1].wait(ns)  # type: ignore[misc]
         if type(found) is list:

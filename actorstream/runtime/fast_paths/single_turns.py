@@ -54,7 +54,7 @@ class SingleTurns:
         """Returns what rings `bell` within `ns`. None: the lane that brought the last single event has brought another one;
         the hook has run on it before anything else was done, and `status` of the unit is that of the turn."""
         lane, unit = self._watched, self._unit
-        if lane is None or lane.held or lane.ended or unit.events or not unit.rests:
+        if lane is None or lane.held or lane.ended or unit.events or unit.ready or not unit.is_free:
             return bell.wait(ns) if ns else bell.collect()
         found = lane.watch.wait(ns)  # type: ignore[union-attr]
         if type(found) is list:

@@ -4,9 +4,10 @@ and counts what its members have done. It keeps no order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from time import monotonic_ns
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from actorstream.actors.contract import goes_with_batches
@@ -14,6 +15,7 @@ from actorstream.errors import ResourceError
 from actorstream.events.representation import known_times
 from actorstream.native.panes import UNKNOWN
 from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.runtime.fast_paths.merged_edge import MergedEdge
 from actorstream.runtime.output import DirectEdge
 
 if TYPE_CHECKING:
@@ -30,13 +32,28 @@ class KernelChain:
     """The replicas behind a kernel edge, up to the last neighbour that can be linked. Batches of `schema` pass all of them at
     once. The inner edges have no jobs of their own; a batch that fails passes through them by calls.
 
+    A chain may lead into the unit of an operator that merges several inputs, such as a union. While that unit cannot take a batch
+    at once, the batch goes no further than the chain's own unit.
+
     Args:
         edges: the edges to its members without a state, in order.
         linked: the steps of the members.
         end: the member behind these, which takes all rows in to its state, and what tells it of a batch's event times.
+        gates: the edges by which it leads into other units, by the number of the member behind each.
     """
 
-    __slots__ = ("_batches", "_end", "_linked", "_rows", "edges", "members", "schema", "tail")
+    __slots__ = (
+        "_batches",
+        "_end",
+        "_linked",
+        "_rows",
+        "_short",
+        "edges",
+        "gates",
+        "members",
+        "schema",
+        "tail",
+    )
 
     def __init__(
         self,
@@ -44,13 +61,16 @@ class KernelChain:
         linked: Linked,
         schema: Schema,
         end: tuple[Replica, PanesStep] | None = None,
+        gates: Mapping[int, MergedEdge] = MappingProxyType({}),
     ) -> None:
         self.edges, self.members = list(edges), [edge.consumer for edge in edges]
         self._end = end
         if end is not None:
             self.members.append(end[0])
         self.tail = self.members[-1]
-        self._linked, self.schema = linked, schema
+        self._linked, self.schema, self.gates = linked, schema, gates
+        self._short: KernelChain | None = None
+        """The chain up to the first gate; None: there is no gate, or one member before it."""
         self._rows = [0] * len(self.members)
         """Rows that have come to each member by `run`, and batches, since `count`."""
         self._batches = self._rows.copy()
@@ -58,21 +78,38 @@ class KernelChain:
     @classmethod
     def behind(cls, edge: KernelEdge, batch: Batch) -> KernelChain | None:
         """The longest chain that begins with an edge, for batches like this one; None: its consumer is no link."""
-        edges, schema = [edge], batch.schema
-        while (after := _next(edges[-1].consumer)) is not None:
-            edges.append(after)
-        end = _end(edges[-1].consumer) if edge.pool is None else None
+        edges, gates = _way(edge)
+        found = cls._of(edges, batch, gates)
+        if found is not None and found.gates:
+            found._short = cls._of(edges[: min(gates)], batch, {})
+        return found
+
+    @classmethod
+    def _of(
+        cls, edges: Sequence[KernelEdge], batch: Batch, gates: Mapping[int, MergedEdge]
+    ) -> KernelChain | None:
+        """The longest chain of the first of these edges. None: none can be linked."""
+        edges, schema, alone = list(edges), batch.schema, edges[0].pool is None
+        end = _end(edges[-1].consumer) if alone else None
         if end is not None and (schema.event_time is not None or "_time" not in batch.system):
             try:
-                return cls(edges, *_ended([each.consumer for each in edges], end, schema))
+                linked, schema, state = _ended([each.consumer for each in edges], end, schema)
+                return cls(edges, linked, schema, state, gates)
             except Exception:  # as below
                 pass
-        while len(edges) > (edge.pool is None):  # one alone costs less by its hook than as a chain
+        while len(edges) > alone:  # one alone costs less by its hook than as a chain
             try:
-                return cls(edges, _linked([each.consumer for each in edges], schema), schema)
+                linked = _linked([each.consumer for each in edges], schema)
+                behind = {place: gate for place, gate in gates.items() if place < len(edges)}
+                return cls(edges, linked, schema, None, behind)
             except Exception:  # if something is wrong with an operator, its own hook raises a better error
                 edges.pop()
         return None
+
+    @property
+    def own(self) -> list[KernelEdge]:
+        """The edges within the unit of the first."""
+        return self.edges[: min(self.gates, default=len(self.edges))]
 
     def fits(self, batch: Batch) -> bool:
         """Whether a batch is of the schema of the chain, or of an equal one, as rows that came by another way have."""
@@ -85,6 +122,10 @@ class KernelChain:
         """Runs the chain here and now and sends on what comes out. False: a row has failed or is late, and the hooks are to be
         called. ResourceError: there was no memory for the state at the end."""
         end = self._end
+        for gate in self.gates.values():
+            if not gate.is_open(batch.rows):
+                short = self._short
+                return short is not None and short.fits(batch) and short.run(batch)
         try:
             if end is not None and not _admitted(*end, batch):
                 return False
@@ -103,6 +144,9 @@ class KernelChain:
             counts[member] += rows
             batches[member] += 1
             rows = after
+        for place, gate in self.gates.items():
+            if left[place - 1]:
+                gate.passed(left[place - 1], batch.entry_max)
         if made is not None or (end is not None and rows):
             tail = self.tail
             tail.entry_min, tail.entry_max = batch.entry_min, batch.entry_max
@@ -119,6 +163,8 @@ class KernelChain:
     def count(self) -> None:
         """Counts what the members have taken by `run`, and sent; what the tail sends is counted when it does."""
         rows, batches = self._rows, self._batches
+        if self._short is not None:
+            self._short.count()
         if not rows[0]:
             return
         self._rows, self._batches = [0] * len(rows), [0] * len(rows)
@@ -146,6 +192,30 @@ class KernelChain:
             member.execute_ns += took_ns[number]
             if member is not self.tail:
                 member.events_out += rows[number + 1]
+
+
+def is_ready(edge: KernelEdge) -> bool:
+    """Whether the tables of all units that a chain behind an edge may lead into are complete."""
+    return all(gate.taker.static is None for gate in _way(edge)[1].values())
+
+
+def _way(edge: KernelEdge) -> tuple[list[KernelEdge], dict[int, MergedEdge]]:
+    """The edges of the longest line of operators that begins with an edge, and those that lead into other units."""
+    edges, gates = [edge], dict[int, "MergedEdge"]()
+    while True:
+        if (gate := _gate(edges[-1].consumer)) is not None:
+            gates[len(edges)] = gate
+        after = _next(edges[-1].consumer) if gate is None else gate.taker.at_head
+        if after is None:
+            return edges, gates
+        edges.append(after)
+
+
+def _gate(consumer: Replica) -> MergedEdge | None:
+    """The only edge of a replica, if a chain can go on behind it in another unit; else None."""
+    edges = consumer.edges.get("default", [])
+    only = edges[0] if len(edges) == 1 else None
+    return only if isinstance(only, MergedEdge) and not only.marks_rows else None
 
 
 def _next(consumer: Replica) -> KernelEdge | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.native.pool import KernelPool
 from actorstream.runtime.output import DirectEdge
-from actorstream.runtime.schedule.kernel_chain import KernelChain
+from actorstream.runtime.schedule.kernel_chain import KernelChain, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,14 +146,17 @@ class KernelEdge(DirectEdge):
                 self._block()
 
     def _link(self, batch: Batch) -> None:
-        """Finds out how far a chain goes, at the first batch: tables are complete then, and no batch has passed the edges
-        behind."""
+        """Finds out how far a chain goes, at the first batch for which the tables of all its members are complete. Those of its
+        own unit are."""
+        if not is_ready(self):
+            return
         self._linked = True
         self._chain = KernelChain.behind(self, batch)
         if self._chain is not None:
-            for edge in self._chain.edges[1:]:
+            for edge in self._chain.own[1:]:
                 edge.inner = True
-            self.unit.closers.append(self._chain.count)
+            for unit in (self.unit, *(gate.taker for gate in self._chain.gates.values())):
+                unit.closers.append(self._chain.count)
 
     def _at_once(self) -> bool:
         return self.inner or (self.kernel_ns < PAYS_NS and self._delay_ns is None)

@@ -166,3 +166,40 @@ def test_a_drawing_has_the_gates_too(run: Run, gated: Path, tmp_path: Path) -> N
     run("plan", gated, "--svg", tmp_path / "gated.svg", *GATE)
     texts = [each.text for each in ElementTree.parse(tmp_path / "gated.plan.svg").iter() if each.text]
     assert texts.count("ScaleGate") == 4
+
+
+UNION = """
+name = "union"
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { at = "int" }
+replicas = 2
+[actors.odd]
+type = "filter"
+inputs = ["rows"]
+where = "at % 2 == 1"
+replicas = 2
+[actors.both]
+type = "union"
+inputs = ["odd", "rows"]
+replicas = 2
+[actors.out]
+type = "null-sink"
+inputs = [{ from = "both", route = "global" }]
+"""
+
+
+def test_the_plan_says_who_calls_a_union_past_its_channels(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("at\n1\n")
+    file = tmp_path / "union.toml"
+    file.write_text(UNION)
+    lines = run("plan", file, "--workers", 1).out.splitlines()
+    assert "both/0: called past its channels by odd/0, rows/0" in lines
+    assert "both/1: called past its channels by odd/1, rows/1" in lines
+    found = json.loads(run("plan", file, "--json", "--workers", 1).out)["callers"]
+    assert found == {"both/0": ["odd/0", "rows/0"], "both/1": ["odd/1", "rows/1"]}
+    chart = run("plan", file, "--mermaid", "--workers", 1).out.rpartition("---\ntitle: ")[2]
+    assert chart.count(" ==> ") == 6
+    for without in ("deploy.schedule=ct", "deploy.pipelining=false"):
+        assert "past its channels" not in run("plan", file, "--workers", 1, "--set", without).out
