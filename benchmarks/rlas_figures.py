@@ -275,8 +275,7 @@ def on_this_machine(names: Sequence[str], plans: Sequence[str], found: Medians) 
 
 
 def error(name: str, plan: str, found: Medians) -> float:
-    """By how much the prediction of a plan is above its measurement, each relative to the reference run's: what the machine
-    does more slowly at one time than at another counts in both."""
+    """By how much the prediction of a plan is above its measurement, each relative to the reference run's (of the same round):
+    what the machine does more slowly at one time than at another counts in both."""
     predicted = found[f"here-{name}-{plan}-predicted"] / found[f"here-{name}-reference-predicted"]
-    measured = found[f"here-{name}-{plan}-measured"] / found[f"here-{name}-reference-measured"]
-    return predicted / measured - 1
+    return predicted / found[f"here-{name}-{plan}-relative"] - 1

@@ -71,7 +71,7 @@ def launch(
         Goes on from the last checkpoint of the deployment's [checkpoint]; from the beginning if there is none yet.
     replan
         After a run with placement "rlas": writes the plan that the measured costs lead to into this file, for --plan of a
-        new run; this run's own plan if no other is worth a change.
+        new run; this run's own plan if no other is worth a change. Refused at the start where the plan has no model.
     on
         Runs the workers on a Spark cluster, as the tasks of one barrier stage: spark://HOST:7077, local-cluster[2,1,1024],
         yarn, k8s://… (needs actorstream[spark,zmq]).
@@ -91,7 +91,7 @@ def launch(
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.launch.signals import COMMAND, Terminated
-    from actorstream.plan.compile import read_job
+    from actorstream.plan.compile import check_replan, read_job
 
     if not gc.isenabled():
         gc.freeze()  # the modules are there
@@ -100,6 +100,8 @@ def launch(
     if on is not None:
         from actorstream.cli.launch_on import launch_on
 
+        if replan is not None:
+            raise _replan_on(on)
         files = JobFiles(topology, deploy, tuple(set or []), plan)
         return launch_on(
             on,
@@ -147,6 +149,8 @@ def launch(
     try:
         with COMMAND.raising():
             job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
+            if replan is not None:
+                check_replan(job, "--replan")
             if resume:
                 restore_job(job)
     except Terminated:
@@ -207,7 +211,7 @@ def compare_plan(
                 ]
             return lines
     if replan is not None:
-        lines.append(f"{replan} is not written: the plan of this run has no model, or its files have changed")
+        lines.append(f"{replan} is not written: profile or machine have changed since the run began")
     return lines
 
 
@@ -234,6 +238,19 @@ def _rank_of_none(rank: int) -> Exception:
         "with transport zmq and [[hosts]] or network.discovery; other runs start their workers themselves"
     )
     return ConfigurationError(Problem("--rank", f"is {rank}", allowed))
+
+
+def _replan_on(master: str) -> Exception:
+    """Returns the error of `--replan` where the run is a job of a Spark cluster."""
+    from actorstream.errors import ConfigurationError, Problem
+
+    return ConfigurationError(
+        Problem(
+            "--replan",
+            f"is given with --on {master}, whose executors are not the hosts of a plan by a model",
+            "without --on",
+        )
+    )
 
 
 def _note_copies(transport: str) -> None:

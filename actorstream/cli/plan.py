@@ -39,6 +39,7 @@ def plan(
     as_written: Annotated[bool, Parameter(negative=())] = False,
     ingress: float = 0.0,
     compression: int = 5,
+    divide: Annotated[bool, Parameter(negative=())] = False,
     steps: int = 200_000,
 ) -> int:
     """Show the graph of a topology and where its replicas run.
@@ -85,6 +86,8 @@ def plan(
         Tuples per second that the sources are offered on that machine; as many as they can make unless set.
     compression
         How many replicas of an operator are placed as one at first.
+    divide
+        Gives an operator more replicas whose replicas are too large for the cores, the memory or the channels of a socket.
     steps
         Nodes that one placement search visits at most.
     """
@@ -107,6 +110,7 @@ def plan(
         "--as-written": as_written,
         "--ingress": ingress != 0,
         "--compression": compression != 5,
+        "--divide": divide,
         "--steps": steps != 200_000,
     }
     message = (
@@ -140,7 +144,7 @@ def plan(
             topology,
             machine,
             profile=profile,
-            options=plan_options(strategy, ingress, compression, steps),
+            options=plan_options(strategy, ingress, compression, steps, divide),
             as_written=as_written,
             json_=json_,
             mermaid=mermaid,

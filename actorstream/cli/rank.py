@@ -17,7 +17,7 @@ from actorstream.launch.ranks.identity import RefusedError
 from actorstream.launch.ranks.run import Rank
 from actorstream.launch.resume import restore_job
 from actorstream.launch.signals import COMMAND
-from actorstream.plan.compile import read_job
+from actorstream.plan.compile import check_replan, read_job
 
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
@@ -76,6 +76,8 @@ def launch_rank(
             if job.deploy.network.home >= assembly.size:
                 allowed = f"a rank of the run, from 0 to {assembly.size - 1}"
                 raise ConfigurationError(Problem("network.home", f"is {job.deploy.network.home}", allowed))
+            if replan is not None:
+                check_replan(job, "--replan")
             if resume:
                 restore_job(job)
         return job

@@ -65,7 +65,7 @@ def show_socket_plan(
     return 0
 
 
-def plan_options(strategy: str, ingress: float, compression: int, steps: int) -> PlanOptions:
+def plan_options(strategy: str, ingress: float, compression: int, steps: int, divide: bool) -> PlanOptions:
     """The options of a search from those of the command line. ConfigurationError: a number is out of range."""
     from actorstream.errors import ConfigurationError, Problem
     from actorstream.placement.rlas import PlanOptions
@@ -81,7 +81,9 @@ def plan_options(strategy: str, ingress: float, compression: int, steps: int) ->
     ]
     if wrong:
         raise ConfigurationError(wrong)
-    return PlanOptions(strategy=strategy, ingress=ingress, compression=compression, steps=steps)
+    return PlanOptions(
+        strategy=strategy, ingress=ingress, compression=compression, steps=steps, divide=divide
+    )
 
 
 def as_json(plan: SocketPlan) -> dict[str, object]:

@@ -73,7 +73,7 @@ class PlacementProblem:
             kind = "uint32_t *" if array.dtype == np.uint32 else "double *"
             setattr(self._problem, name, ffi.cast(kind, array.ctypes.data))
         size = self.groups + 2 * self.sockets + self.sockets**2
-        self._loads = np.zeros(size + self.groups, np.float64)
+        self._loads = np.zeros(size, np.float64)
         self._loads_pointer = ffi.cast("double *", self._loads.ctypes.data)
 
     def peak(self, places: Sequence[int]) -> float:
@@ -106,10 +106,11 @@ class PlacementProblem:
         return found, float(peak[0]), int(left[0]), bool(ended)
 
     def improved(self, places: Sequence[int], steps: int, seed: int = 1) -> tuple[list[int], float]:
-        """A placement at least as good, found by moves and exchanges in so many evaluations; and its peak."""
+        """A placement at least as good, found by moves and exchanges in so many steps; and its peak."""
         made, pointer = self._placed(places)
         peak = ffi.new("double *", self.peak(places))
-        lib.as_placement_improve(self._problem, steps, seed, self._loads_pointer, pointer, peak)
+        memory = ffi.new("double[]", lib.as_placement_improve_size(self._problem) // 8 + 1)
+        lib.as_placement_improve(self._problem, steps, seed, memory, pointer, peak)
         return made.tolist(), float(peak[0])
 
     def _placed(self, places: Sequence[int]) -> tuple[npt.NDArray[np.int32], Any]:

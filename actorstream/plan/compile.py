@@ -32,7 +32,7 @@ from actorstream.plan.program_channels import deployments, with_positions
 from actorstream.plan.program_plans import with_programs
 from actorstream.plan.registry import registry
 from actorstream.plan.replanning import PlanComparison, compare
-from actorstream.plan.rlas_plan import RankHosts, rlas_inputs, rlas_plan
+from actorstream.plan.rlas_plan import RankHosts, RlasInputs, rlas_inputs, rlas_plan
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import Inputs, read_inputs
@@ -167,19 +167,60 @@ def compared(
     """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
     what they were. `hosts`: of its ranks. `findings`: of this host."""
     plan = job.plan
-    if plan.model is None or plan.deploy.rlas is None:
-        return None
     try:
-        inputs = rlas_inputs(plan.deploy, hosts)
+        inputs = inputs_of_plan(plan, hosts)
     except ConfigurationError:
-        return None
-    made_from = (inputs.machine.fingerprint, inputs.profile.fingerprint)
-    if made_from != (plan.model.machine, plan.model.profile):
         return None
     mine = [each for each in sets if not each.startswith("deploy.")]
     spec = load_topology(topology, mine)
     graph_of = partial(_graph_of, spec, plan.deploy, findings=findings)
     return compare(plan, job.graph, report, inputs, graph_of)
+
+
+def check_replan(job: Job, where: str) -> None:
+    """Refuses, before a run, to plan again after it where nothing says from what: `where` names the option that asks for it.
+    ConfigurationError: the plan was not made from a model, or the model's files are not what they were.
+
+    Of ranks only the first is looked at, since the plan is made from the machines of all."""
+    if is_undecided(job):
+        return
+    if job.plan.model is None or job.plan.deploy.rlas is None:
+        raise ConfigurationError(
+            Problem(
+                where,
+                f"has nothing to compare the run with: a plan by placement {job.plan.deploy.placement!r} predicts no rates",
+                f"a run with placement {RLAS!r}, or with --plan and a plan that was made so",
+                "measure a profile with actorstream profile TOPOLOGY --out profile.toml, then "
+                f"--set deploy.placement={RLAS} --set deploy.rlas.profile=profile.toml",
+            )
+        )
+    if job.deploy.transport in ("shm", "local"):
+        inputs_of_plan(job.plan, where=where)
+
+
+def inputs_of_plan(
+    plan: ExecutionPlan, hosts: RankHosts | None = None, where: str = "deploy.rlas"
+) -> RlasInputs:
+    """What a plan was made from. ConfigurationError: no model, or its files cannot be read or are not what they were."""
+    if plan.model is None or plan.deploy.rlas is None:
+        raise ConfigurationError(Problem(where, "is of a plan that was made from no model"))
+    inputs = rlas_inputs(plan.deploy, hosts)
+    spec = plan.deploy.rlas
+    now = {"profile": inputs.profile.fingerprint, "machine": inputs.machine.fingerprint}
+    then = {"profile": plan.model.profile, "machine": plan.model.machine}
+    problems = [
+        Problem(
+            where,
+            f"is for a plan that was made from the {name} {then[name]:016x}, and {files} is {now[name]:016x}",
+            f"the {name} that the plan was made from",
+            "plan again with actorstream plan TOPOLOGY --deploy FILE --save PLAN",
+        )
+        for name, files in (("profile", spec.profile), ("machine", spec.machine or "this machine"))
+        if now[name] != then[name]
+    ]
+    if problems:
+        raise ConfigurationError(problems)
+    return inputs
 
 
 def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:

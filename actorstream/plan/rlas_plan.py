@@ -107,6 +107,7 @@ def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInput
         compression=spec.compression,
         percentile=spec.percentile,
         ingress=spec.ingress,
+        divide=spec.divide,
         steps=spec.steps,
         rows=planned_rows(deploy.batch_size),
     )

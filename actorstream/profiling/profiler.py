@@ -35,6 +35,7 @@ from actorstream.profiling.stages import Stage, alone, hop, inputs_of, outputs_o
 from actorstream.profiling.together import (
     WholeRun,
     apart_of,
+    beside_ns,
     both,
     costs_together,
     line_through,
@@ -189,12 +190,14 @@ class Profiler:
                 "the run of the whole topology had no rows, so costs are those of operators alone"
             )
             return found
-        routing = {}
+        routing: dict[str, float] = {}
+        beside: dict[str, float] = {}
         if several:
             self.tell("measuring it with two replicas of its actors, and once more with one")
             routed, second = self._whole(several, folder)
             run = both(run, self._whole({}, folder)[1])
-            routing = routing_ns(routed, run, second)
+            beside = beside_ns(routed, run, second)
+            routing = routing_ns(routed, run, second, beside)
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
@@ -210,8 +213,11 @@ class Profiler:
         for name, each in found.items():
             members = each.members or [name]
             mine = scaled_to(each, costs[name], rows) if name in costs else each
-            mine = msgspec.structs.replace(mine, apart=apart.get(name, 1.0))
             last, head = members[-1], members[0]
+            more = sum(beside.get(each, 0.0) * run.actors[each].rows for each in members)
+            mine = msgspec.structs.replace(
+                mine, apart=apart.get(name, 1.0), beside_ns=round(more / (run.actors[head].rows or 1), 3)
+            )
             if head not in self._fed:
                 selectivities = measured_selectivities(graph, last, head, seen)
                 mine = with_selectivities(mine, selectivities, rows_made(graph, last, head, seen))

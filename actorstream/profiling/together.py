@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 NEARLY = 0.05
 """Part of its cost that an operator must save on a core of its own before the saving counts."""
+
+
+WITHIN = 0.01
+"""Part of its time that an actor takes to send, below which it sends within its hooks."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +111,13 @@ def costs_together(
 def hooks_of(run: WholeRun) -> dict[str, float]:
     """Nanoseconds of each actor's hooks. They are wall time, so where other programs have taken the core they come to more than
     the processor time of the run, and are cut to it in proportion."""
-    total = sum(each.hooks_ns for each in run.actors.values())
+    total = _hooks(run)
     share = min(1.0, run.cpu_ns / total) if total else 1.0
     return {name: each.hooks_ns * share for name, each in run.actors.items()}
+
+
+def _hooks(run: WholeRun) -> int:
+    return sum(each.hooks_ns for each in run.actors.values())
 
 
 def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
@@ -121,7 +130,7 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
     there = WholeRun(apart.cpu_ns, {name: apart.actors[name] for name in chain})
     times = []
     for run, count in zip((together, there), rows):
-        total = sum(each.hooks_ns for each in run.actors.values())
+        total = _hooks(run)
         share = min(1.0, run.cpu_ns / total) if total else 1.0
         times.append(sum(run.actors[name].execute_ns for name in chain) * share / count)
     less = (times[0] - times[1]) / cost
@@ -136,9 +145,36 @@ def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float
     return {name: each + (rest * weights[name] / whole if whole else 0.0) for name, each in own.items()}
 
 
-def routing_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float]:
+def beside_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float]:
+    """Actor -> nanoseconds that a row takes its hooks more where two replicas of it take turns on a core, as in the run
+    `several`: the rows and the state of both share its caches. Differences below NEARLY count as none.
+
+    A native chain routes within its hooks, so what a sender of routed rows takes more there is routing, and left out."""
+    shares = [sum(hooks_of(run).values()) / (_hooks(run) or 1) for run in (one, several)]
+    senders = {
+        edge.producer
+        for edge in graph.edges
+        if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static
+    }
+    found = {}
+    for name, each in several.actors.items():
+        before = one.actors.get(name, NO_WORK)
+        is_within = name in senders and each.hooks_ns - each.execute_ns < WITHIN * each.hooks_ns
+        if graph.actors[name].replicas > 1 and before.rows and each.rows and not is_within:
+            times = [
+                run.execute_ns * share / run.rows for run, share in zip((before, each), shares, strict=True)
+            ]
+            if times[1] > times[0] * (1 + NEARLY):
+                found[name] = times[1] - times[0]
+    return found
+
+
+def routing_ns(
+    graph: Graph, one: WholeRun, several: WholeRun, beside: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, float]:
     """ "actor" or "actor.output" -> nanoseconds that a row takes more where it goes to one of several replicas: what the run with
-    several replicas of the actors took more than that with one of each, shared out over the rows on such edges.
+    several replicas of the actors took more than that with one of each, without what replicas take more `beside` each other,
+    shared out over the rows on such edges.
 
     Both runs have all replicas on one core, so nothing else is different. Sources make the rows by which runs are compared."""
     routed: dict[str, int] = {}
@@ -149,6 +185,7 @@ def routing_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, floa
     if not sum(routed.values()) or not all(made):
         return {}
     more = several.cpu_ns - one.cpu_ns * made[1] / made[0]
+    more -= sum(each * several.actors[name].rows for name, each in beside.items())
     return {source: max(more, 0.0) / sum(routed.values()) for source, rows in routed.items() if rows}
 
 

@@ -54,6 +54,8 @@ class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Which of the profile's costs counts."""
     ingress: Annotated[float, Meta(ge=0, le=1e15, description="a number from 0 to 1e15")] = 0.0
     """Tuples a second that the sources are offered; 0: as many as they can make."""
+    divide: bool = False
+    """Whether operators whose replicas are too large for a socket get more (appendix D)."""
     steps: Annotated[int, Meta(ge=1, le=10**9, description="a whole number from 1 to 1000000000")] = 200_000
     """Nodes that one search visits at most."""
     link: Annotated[float, Meta(gt=0, le=1e18, description="a number above 0, at most 1e18")] = 1.25e9

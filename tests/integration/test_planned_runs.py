@@ -74,8 +74,21 @@ def test_verify_finds_the_same_output_under_all_placements(deployed: tuple[Path,
     assert main(["verify", str(topology), "--deploy", str(deploy), "--runs", "2", "--seed", "3"]) == 0
 
 
-def test_a_plan_to_be_written_where_none_was_made_from_a_model_is_said(
+def test_a_plan_to_be_written_where_none_was_made_from_a_model_is_refused_before_the_run(
     deployed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["launch", str(deployed[0]), "--replan", str(tmp_path / "plan.json")]) == 0
-    assert "is not written: the plan of this run has no model" in capsys.readouterr().err
+    topology, deploy = deployed
+    wanted = ["--replan", str(tmp_path / "plan.json")]
+    assert main(["launch", str(topology), *wanted]) == 2
+    assert "--replan: has nothing to compare the run with: a plan by placement 'spread'" in (
+        capsys.readouterr().err
+    )
+    assert main(["launch", str(topology), *wanted, "--on", "local-cluster[2,1,1024]"]) == 2
+    assert "--replan: is given with --on" in capsys.readouterr().err
+    saved = tmp_path / "saved.json"
+    assert main(["plan", str(topology), "--deploy", str(deploy), "--save", str(saved)]) == 0
+    profile = tmp_path / "profile.toml"
+    profile.write_text(profile.read_text().replace("selectivity = 1.0", "selectivity = 0.9"))
+    assert main(["launch", str(topology), "--plan", str(saved), *wanted]) == 2
+    assert "was made from the profile" in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "plan.json").exists()

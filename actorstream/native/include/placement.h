@@ -44,9 +44,12 @@ size_t as_placement_size(const as_placement_problem *problem);
 int as_placement_search(const as_placement_problem *problem, int heuristics, uint64_t *steps, void *memory,
                         int32_t *best, double *peak);
 
+/* Bytes of memory that as_placement_improve needs. */
+size_t as_placement_improve_size(const as_placement_problem *problem);
+
 /* Moves and exchanges groups while that makes the peak smaller, or as large with less load elsewhere; then disturbs the best
- * placement, with `seed`, and does it again, for `steps` evaluations in all. */
-void as_placement_improve(const as_placement_problem *problem, uint64_t steps, uint64_t seed, double *loads,
+ * placement, with `seed`, and does it again, for `steps` placements that are looked at in all. */
+void as_placement_improve(const as_placement_problem *problem, uint64_t steps, uint64_t seed, void *memory,
                           int32_t *best, double *peak);
 /* cffi: end */
 #endif

@@ -27,6 +27,8 @@ class EntryCost:
     memory_bytes: float
     leaving: dict[int, float] = field(default_factory=dict)
     """Number of a leaving flow -> tuples on it."""
+    beside_ns: float = 0.0
+    """More, where another replica of the operator is on the same core."""
 
 
 @dataclass(frozen=True)
@@ -161,13 +163,14 @@ def _entry(
     whole = known.get(operator.name) if len(operator.members) > 1 else None
     visits = dict.fromkeys(operator.members, 0.0) | {head: 1.0}
     labels = {head: label}
-    execute = memory = 0.0
+    execute = memory = beside = 0.0
     leaving: dict[int, float] = {}
     for name in operator.members:
         mine = known.get(name)
         if mine is not None:
             execute += visits[name] * mine.execute_ns(rows, percentile)
             memory += visits[name] * mine.memory_bytes(rows)
+            beside += visits[name] * mine.beside_ns
         for number, each in enumerate(dataflow.flows):
             if each.producer != name:
                 continue
@@ -183,7 +186,8 @@ def _entry(
                 leaving[number] = selectivity
     if whole is not None:
         execute, memory = whole.execute_ns(rows, percentile), whole.memory_bytes(rows)
-    return EntryCost(execute, memory, leaving)
+        beside = whole.beside_ns
+    return EntryCost(execute, memory, leaving, beside)
 
 
 def _output(dataflow: Dataflow, flow: int, known: Mapping[str, OperatorProfile]) -> OutputProfile:

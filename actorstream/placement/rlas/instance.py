@@ -58,6 +58,8 @@ class Instance:
     """Seconds: consumer's socket, producer's socket; 0 on the diagonal, as T^e has it in it."""
     alike: list[int] = field(default_factory=list)
     """Groups with the same number are interchangeable."""
+    beside: list[float] = field(default_factory=list)
+    """Of each group: seconds more, on a core of the profile, where another replica of its operator is on the same core."""
     ingress: float = 0.0
     """Offered tuples per second; 0: any number."""
     _sent: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -130,7 +132,7 @@ def instance_of(
         of_operator[group.operator].append(number)
     single = [_single(costs, operator) for operator in range(len(replicas))]
     clocks = [costs.hertz / socket.hertz for socket in machine.sockets]
-    execute, memory, divisor = [], [], []
+    execute, memory, divisor, beside = [], [], [], []
     for group in groups:
         share = _share(group, replicas, single)
         work = sum(
@@ -141,10 +143,17 @@ def instance_of(
             rate * costs.entries[group.operator][flow].memory_bytes
             for flow, rate in costs.entering(group.operator, totals)
         )
+        more = sum(
+            rate * costs.entries[group.operator][flow].beside_ns
+            for flow, rate in costs.entering(group.operator, totals)
+        )
+        beside.append(share * more * 1e-9)
         execute.append([share * work * 1e-9 * clock for clock in clocks])
         memory.append(share * traffic)
         divisor.append(1.0 if single[group.operator] else float(group.size))
-    found = Instance(costs, machine, list(replicas), groups, execute, memory, divisor, ingress=ingress)
+    found = Instance(
+        costs, machine, list(replicas), groups, execute, memory, divisor, beside=beside, ingress=ingress
+    )
     found.latency = [
         [(0.0 if i == j else each * 1e-9) for j, each in enumerate(row)]
         for i, row in enumerate(machine.latency_ns)

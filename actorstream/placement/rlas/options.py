@@ -38,6 +38,9 @@ class PlanOptions(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
     """Collocation, best fit and redundancy elimination; without them the search is complete, and slow."""
     steps: Count = 200_000
     """Nodes that one placement search visits at most."""
+    divide: bool = False
+    """Whether an operator whose replicas are too large for the sockets' cores, memory or channels gets more, in the end
+    (appendix D: one that fails to allocate)."""
     most_replicas: int = 0
     """Replicas in all; 0: as many as there are cores."""
     start: dict[str, int] = {}

@@ -60,6 +60,10 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     """How many times as long as `batches` says a tuple takes in such a run where the operator has a core to itself: less than 1
     where other operators take the caches of a core that they share with it."""
 
+    beside_ns: NotNegative = 0.0
+    """Nanoseconds that a tuple takes more where another replica of the operator takes turns on the same core: the tuples and the
+    state of both share its caches."""
+
     def execute_ns(self, rows: float, percentile: str = "p50") -> float:
         """T^e at jumbo tuples of `rows` tuples: linear in 1/rows between the measured sizes, constant beyond them."""
         return self._at(rows, [each.execute_ns[percentile] for each in self.batches])

@@ -51,7 +51,13 @@ def profile_text(profile: Profile) -> str:
     table: dict[str, Any] = msgspec.to_builtins(profile)
     table["topology"] = f"{profile.topology:016x}"
     for each in table["operators"].values():
-        for key, usual in (("members", []), ("outputs", {}), ("in_run", 1.0), ("apart", 1.0)):
+        for key, usual in (
+            ("members", []),
+            ("outputs", {}),
+            ("in_run", 1.0),
+            ("apart", 1.0),
+            ("beside_ns", 0.0),
+        ):
             if each[key] == usual:
                 del each[key]
         for output in each.get("outputs", {}).values():

@@ -8,6 +8,7 @@ replica may be added any more, replicas are shared out anew by what each operato
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from actorstream.placement.rlas.costs import MADE, Costs
@@ -96,15 +97,19 @@ class Scaling:
                 if tuple(replicas) in self.placed:
                     break
                 best = better(best, self.place(replicas, 0.2))
-        return self.exchanged(best)
+        best = self.exchanged(best, self._busiest)
+        return self.exchanged(best, self._coarsest) if self.options.divide else best
 
-    def exchanged(self, best: PlacedGroups) -> PlacedGroups:
-        """Moves a replica from the operator that needs it least to the busiest one, as long as that helps."""
+    def exchanged(self, best: PlacedGroups, taker: Callable[[PlacedGroups], int]) -> PlacedGroups:
+        """Moves a replica from the operator that needs it least to the one that `taker` names (-1: none), as long as that
+        helps."""
         for _ in range(EXCHANGES):
             busy = self._work(best)
             replicas = list(best.instance.replicas)
             free = [number for number, each in enumerate(self._scalable()) if each]
-            busiest = max(free, key=lambda each: (busy[each] / replicas[each], -each))
+            busiest = taker(best)
+            if busiest < 0:
+                break
             givers = [each for each in free if replicas[each] > 1 and each != busiest]
             if sum(replicas) >= self.most:
                 if not givers:
@@ -116,6 +121,42 @@ class Scaling:
                 break
             best = found
         return best
+
+    def _busiest(self, placed: PlacedGroups) -> int:
+        """The operator that may grow whose replicas have most to do."""
+        busy, replicas = self._work(placed), placed.instance.replicas
+        free = [number for number, each in enumerate(self._scalable()) if each]
+        return max(free, key=lambda each: (busy[each] / replicas[each], -each))
+
+    def _coarsest(self, placed: PlacedGroups) -> int:
+        """The operator that may grow of which a replica takes most of what the limiting socket has too little of, its cores, its
+        memory or a channel to it: the one that "failed to allocate" (appendix D). -1: a replica limits, or the ingress."""
+        instance, places = placed.instance, placed.places
+        machine, count = instance.machine, instance.sockets
+        busy, cpu, memory, channels = (each.tolist() for each in instance.problem.loads(places))
+        limits = [(cpu[n] / machine.sockets[n].cores, "cpu", n, n) for n in range(count)]
+        limits += [(memory[n] / machine.bandwidth[n][n], "memory", n, n) for n in range(count)]
+        limits += [
+            (channels[i][j] / machine.bandwidth[i][j], "channel", i, j)
+            for i in range(count)
+            for j in range(count)
+            if i != j
+        ]
+        peak, what, source, socket = max(limits)
+        if peak < placed.peak * (1 - 1e-9):
+            return -1
+        parts: dict[int, float] = {}
+        free = self._scalable()
+        for number, group in enumerate(instance.groups):
+            if places[number] == socket and free[group.operator]:
+                links = (each for each in instance.entering[number] if places[each.group] == source)
+                part = {
+                    "cpu": busy[number],
+                    "memory": instance.memory[number],
+                    "channel": sum(each.bytes for each in links) if what == "channel" else 0.0,
+                }[what]
+                parts[group.operator] = max(parts.get(group.operator, 0.0), part)
+        return max(parts, key=lambda each: (parts[each], -each), default=-1)
 
     def climb(self, start: list[int]) -> PlacedGroups:
         """Algorithm 1 from so many replicas."""

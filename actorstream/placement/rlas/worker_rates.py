@@ -3,11 +3,13 @@
 The model of the paper lets the replicas of a socket share all of its cores. A worker of ours is one thread, so replicas that were
 dealt to it share one core. And the paper passes references between threads, where a row that leaves a worker of ours is written
 for another process: that costs the producer a hop, and the consumer the way from one core's cache to another's. And operators
-that share a core share its caches, so each of them takes less time the fewer others its worker has.
+that share a core share its caches, so each of them takes less time the fewer others its worker has, and two replicas of an
+operator take more than one that has the rows of both.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,7 +38,8 @@ def on_workers(
         pool: threads of each worker beside its loop, which share its work."""
     busy, _, memory, channels = instance.problem.loads(places)
     saved = caches_kept(instance, places, workers, busy.tolist())
-    work = [whole - less for whole, less in zip(busy.tolist(), saved)]
+    crowded = beside_each_other(instance, places, workers)
+    work = [whole - less + more for whole, less, more in zip(busy.tolist(), saved, crowded)]
     loads = dict.fromkeys(workers, 0.0)
     for number, worker in enumerate(workers):
         loads[worker] += work[number]
@@ -46,7 +49,7 @@ def on_workers(
                 loads[worker] += (places[link.group] == places[number]) * receiving(instance, link)
     busiest = max(loads, key=lambda each: (loads[each], -each))
     peak, load = instance.problem.peak(places), loads[busiest] / (1 + pool)
-    if any(saved):
+    if any(saved) or any(crowded):
         machine, sockets = instance.machine, range(instance.sockets)
         cpu = [0.0] * instance.sockets
         for number, place in enumerate(places):
@@ -84,6 +87,18 @@ def caches_kept(
         less = max(1 - costs.apart[group.operator], 0.0)
         found.append(instance.execute[number][places[number]] * less * free)
     return found
+
+
+def beside_each_other(instance: Instance, places: Sequence[int], workers: Sequence[int]) -> list[float]:
+    """Seconds per tuple of ingress that each group takes more because its worker has another replica of its operator: as much as
+    with two of them, however many there are."""
+    seats = [(group.operator, worker) for group, worker in zip(instance.groups, workers)]
+    count = Counter(seats)
+    hertz = instance.costs.hertz
+    return [
+        more * hertz / instance.machine.sockets[place].hertz if count[seat] > 1 else 0.0
+        for more, place, seat in zip(instance.beside, places, seats)
+    ]
 
 
 def sending(instance: Instance, link: GroupLink, socket: int) -> float:

@@ -12,6 +12,7 @@ from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
     apart_of,
+    beside_ns,
     both,
     costs_together,
     line_through,
@@ -52,7 +53,7 @@ def test_an_actor_without_rows_and_a_run_without_any_say_nothing() -> None:
 
 
 def graph(replicas: int) -> Any:
-    edge = SimpleNamespace(source="lines", consumer="count", route="key", static=False)
+    edge = SimpleNamespace(source="lines", producer="lines", consumer="count", route="key", static=False)
     actors = {
         "lines": SimpleNamespace(name="lines", role="source", replicas=1, inputs=[]),
         "count": SimpleNamespace(name="count", role="operator", replicas=replicas, inputs=[edge]),
@@ -68,6 +69,19 @@ def test_routing_is_what_two_replicas_on_one_core_take_more_than_one() -> None:
     assert routing_ns(graph(2), one, two) == {"lines": 10.0}
     assert routing_ns(graph(1), one, two) == {}
     assert routing_ns(graph(2), two, one) == {"lines": 0.0}
+
+
+def test_what_replicas_on_one_core_take_their_hooks_more_is_no_routing() -> None:
+    one = run(1000, lines=(0, 100, 100, 100), count=(100, 0, 500, 500))
+    two = run(4000, lines=(0, 200, 900, 200), count=(200, 0, 2000, 2000))
+    beside = beside_ns(graph(2), one, two)
+    assert beside == {"count": 5.0}, "10 and 5 ns of hooks a row; lines has one replica"
+    assert routing_ns(graph(2), one, two, beside) == {"lines": 5.0}
+    assert beside_ns(graph(2), one, run(2000, count=(200, 0, 1040, 1040))) == {}, "as much as a speed varies"
+    made = graph(2)
+    made.actors["lines"].replicas = 2
+    native = run(4000, lines=(0, 200, 900, 900), count=(200, 0, 1000, 1000))
+    assert beside_ns(made, one, native) == {}, "a native chain routes within its hooks"
 
 
 def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:

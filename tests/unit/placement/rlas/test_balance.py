@@ -60,6 +60,16 @@ def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:
     assert half.ingress == pytest.approx(1 / 700e-9)
 
 
+def test_replicas_of_an_operator_take_more_beside_each_other_on_a_core() -> None:
+    known = profile(a=operator(400), b=msgspec.structs.replace(operator(600), beside_ns=200.0))
+    costs = replace(costs_of(dataflow("a>b"), known, rows=64), hops=[0.0])
+    one, two = (instance_of(costs, near(1, 2, 0.0), counts) for counts in ([1, 1], [2, 2]))
+    assert on_workers(one, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)
+    assert on_workers(two, [0] * 4, [0, 0, 0, 0]).ingress == pytest.approx(1 / 1200e-9)
+    assert on_workers(two, [0] * 4, [0, 1, 0, 1]).ingress == pytest.approx(1 / 500e-9), "a core for each"
+    assert on_workers(two, [0] * 4, [0, 0, 1, 1]).ingress == pytest.approx(1 / 800e-9)
+
+
 def test_without_such_a_cost_the_limits_are_those_of_the_sockets() -> None:
     draw = random.Random(3)
     for _ in range(20):

@@ -106,3 +106,20 @@ def test_a_plan_survives_its_json() -> None:
 def test_the_paper_s_servers_have_eight_sockets(name: str, cores: int) -> None:
     server = load_machine_model(ROOT / f"deploy/machines/{name}.toml")
     assert (len(server.sockets), server.cores) == (8, cores)
+
+
+def test_operators_that_are_too_large_for_the_memory_of_a_socket_are_divided_if_that_is_asked_for() -> None:
+    """Two of three that each use the memory alone would share one of two sockets, though no replica has much to do."""
+    flow = dataflow("lines>a", "lines>b", "lines>c")
+    lines = operator(2000.0)
+    known = profile(lines=lines, **{name: operator(50.0, memory=900.0) for name in "abc"})
+    plans = [
+        plan(flow, machine(2, 4, bandwidth=1e9), known, PlanOptions(divide=divide, steps=5000))
+        for divide in (False, True)
+    ]
+    assert [each.counts() for each in plans] == [
+        {"lines": 2, "a": 1, "b": 1, "c": 1},
+        {"lines": 2, "a": 2, "b": 1, "c": 1},
+    ]
+    assert "memory bandwidth" in plans[0].limit
+    assert plans[1].ingress == pytest.approx(plans[0].ingress * 4 / 3)
