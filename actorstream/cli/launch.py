@@ -122,7 +122,7 @@ def launch(
         with COMMAND.raising():
             way = LaunchWay.of(files, transport, workers)
     except Terminated:
-        raise _stopped_early(deploy, set or [], resume) from None
+        raise terminated_early(deploy, set or [], resume) from None
     if way.assembly is not None:
         from actorstream.cli.rank import launch_rank
 
@@ -154,7 +154,7 @@ def launch(
             if resume:
                 restore_job(job)
     except Terminated:
-        raise _stopped_early(deploy, set or [], resume) from None
+        raise terminated_early(deploy, set or [], resume) from None
     if rank is not None:
         raise _rank_of_none(rank)
     if not quiet:
@@ -265,7 +265,7 @@ def _note_copies(transport: str) -> None:
         )
 
 
-def _stopped_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:
+def terminated_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:
     """Returns the error of a command that SIGTERM ends before its run begins."""
     from actorstream.errors import ActorstreamError
     from actorstream.launch.resume import stopped_early

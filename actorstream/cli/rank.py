@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.cli.launch import compare_plan, told
+from actorstream.cli.launch import compare_plan, terminated_early, told
 from actorstream.cli.main import DONE, FAILED, exit_code
 from actorstream.cli.output_file import check_output
 from actorstream.control.messages import Leave
@@ -16,7 +16,7 @@ from actorstream.launch.progress import Progress
 from actorstream.launch.ranks.identity import RefusedError
 from actorstream.launch.ranks.run import Rank
 from actorstream.launch.resume import restore_job
-from actorstream.launch.signals import COMMAND
+from actorstream.launch.signals import COMMAND, Terminated
 from actorstream.plan.compile import check_replan, read_job
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def launch_rank(
     except BaseException as error:
         for progress in shown:
             progress.stop()
+        if isinstance(error, Terminated):
+            error = terminated_early(files.deploy, list(files.sets), resume)
         status, text = _failed(error, assembly, rank)
         if not isinstance(error, Exception | KeyboardInterrupt):
             raise
@@ -121,9 +123,9 @@ def launch_rank(
 def _failed(error: BaseException, assembly: Assembly, rank: Rank) -> tuple[int, str]:
     """Says what has ended the run, once for all ranks that share an output. Returns exit status and text."""
     status = error.status if isinstance(error, RefusedError) else exit_code(error)
-    if isinstance(error, KeyboardInterrupt):
-        status = 130
     text = str(error) if isinstance(error, ActorstreamError) else repr(error)
+    if isinstance(error, KeyboardInterrupt):
+        status, text = 130, "interrupted"
     if status is None:
         import traceback
 

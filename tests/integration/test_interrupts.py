@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -161,3 +163,34 @@ def test_an_interrupt_before_the_sources_have_started_is_not_lost(
         status, _, errors = run.wait()
     assert status == 130, errors
     assert outputs(tmp_path) == ["rows.csv"]
+
+
+HOSTS = """
+transport = "zmq"
+same_host = "zmq"
+hosts = [{ address = "127.0.0.1", port = 20999 }, { address = "127.0.0.1", port = 21999 }]
+"""
+
+
+@SIGNALS
+def test_ranks_that_have_not_begun_end_with_one_line_each(
+    tmp_path: Path, here: Announcements, number: int
+) -> None:
+    slow = 'with open("here", "w") as here:\n    here.write("x")\nopen("go").read()\n'
+    slow += "from tests.integration.parts import Double\n"
+    (tmp_path / "slow.py").write_text(slow)
+    os.mkfifo(tmp_path / "go")
+    write(tmp_path, SOURCE, DOUBLE.replace("tests.integration.parts", "slow"), SINK)
+    (tmp_path / "hosts.toml").write_text(HOSTS)
+    key = tmp_path / "keys/job.key"
+    subprocess.run([sys.executable, "-m", "actorstream", "keys", "keys"], cwd=tmp_path, check=True)
+    words = ["topology.toml", "--deploy", "hosts.toml", "--set", f"deploy.network.key={key}", "--rank"]
+    with launched(tmp_path, *words, 0) as one, launched(tmp_path, *words, 1) as other:
+        assert here.wait(one)
+        for run in (one, other):
+            os.kill(run.pid, number)
+        for run in (one, other):
+            status, _, errors = run.wait()
+            assert status == 130, errors
+            assert len(errors.splitlines()) == 1, errors
+            assert "interrupted" in errors or "stopped before its sources began" in errors
