@@ -201,7 +201,9 @@ def check_replan(job: Job, where: str) -> None:
 def inputs_of_plan(
     plan: ExecutionPlan, hosts: RankHosts | None = None, where: str = "deploy.rlas"
 ) -> RlasInputs:
-    """What a plan was made from. ConfigurationError: no model, or its files cannot be read or are not what they were."""
+    """Returns the machine and the profile that a plan was made from.
+
+    ConfigurationError: it was made from none, or their files cannot be read or have changed since."""
     if plan.model is None or plan.deploy.rlas is None:
         raise ConfigurationError(Problem(where, "is of a plan that was made from no model"))
     inputs = rlas_inputs(plan.deploy, hosts)

@@ -31,7 +31,7 @@ WITHIN = 0.01
 
 @dataclass(frozen=True)
 class ActorWork:
-    """What one actor did in the run.
+    """Counts of one actor in a run.
 
     Attributes:
         rows_in, rows_out: rows that it took and sent.

@@ -1,5 +1,5 @@
-"""What a batch costs one worker that brings two streams together by a union, and one whose operators are a line. No channel ends
-between processes, no loop: the worker's units take turns."""
+"""Measures what a batch costs a worker in which a union brings two streams together, and one whose operators have one input each.
+The worker's units take turns without an event loop, and no channel leads to another process."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ class MergedEdge:
             self.lane.flush()
 
     def reached(self) -> list[Any]:
-        """What is called behind the edge: the members of the consumer's unit, and of the units that these call likewise."""
+        """Returns the replicas that a batch on this edge may reach without a channel: the members of the consumer's unit, and
+        those behind the merged edges of that unit."""
         unit = self.taker
         return [*unit.members, *(each for edge in unit.merged for each in edge.reached())]
 
