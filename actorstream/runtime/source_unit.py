@@ -235,16 +235,17 @@ class SourceUnit(Unit):
             found: Any = self.source.read(rows)
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
-        self.sizing.asked.count(self._full)
         if size.follows_load:
             size.behind(behind=self.sizing.is_behind())
         send, yields, spent = self._direct, False, monotonic_ns() - now
         if send is not None and (sent := send(found, now)):
+            for (
+                unit
+            ) in self._takers:  # before anything is counted: others may wait for what the event leads to
+                unit.take_event()
             self.head.events_out += sent
             self._count(sent, now, spent)
             self._send_dead()
-            for unit in self._takers:
-                unit.take_event()
             yields = self._yields
         else:
             if found is not None and type(found) not in BATCHES:
@@ -252,8 +253,10 @@ class SourceUnit(Unit):
             status = self._send(found, now)
             if status is not Status.READY:
                 size.rested()
+                self.sizing.asked.count(self._full)
                 return status
             sent = found.rows
+        self.sizing.asked.count(self._full)
         if size.follows_cost:
             size.took(sent, now, monotonic_ns())
         self._left -= sent

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from actorstream.dgs.messages import Promise
+from actorstream.errors import BrokenError
 from actorstream.events.batch import Batch
 from actorstream.events.row_format import RowFormat
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
-from actorstream.runtime.dependency.messages import aligned
+from actorstream.runtime.dependency.messages import HEAD, aligned, as_bytes
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -27,17 +28,17 @@ END = int(FrameKind.END)
 WORDS = Schema.from_dict({"words": "int"})
 """Messages between processes are the bytes of such rows, so that any transport carries them as a jumbo tuple. The first word
 says how many bytes of messages follow; arrays lie behind these."""
-ENTRY = 72
-"""Most bytes of messages that lie in the entry of a ring itself, which needs no block."""
+ENTRY = 72 - HEAD.size
+"""Most bytes behind the head of the first message that lie in the entry of a ring itself, which needs no block."""
 
 
 class EntryFormat(RowFormat):
-    """Messages in the entry of a ring: their bytes are what is sent, and what comes is decoded."""
+    """Messages in the entry of a ring: `Encoded` is what is sent, and what comes is decoded."""
 
     __slots__ = ()
 
     def __init__(self, codec: Codec) -> None:
-        self.layout, self.names, self.reads = f"{ENTRY}s", {}, ["event"]
+        self.layout, self.names, self.reads = f"{HEAD.format[1:]}{ENTRY}s", {}, ["*event"]
         self.plain = codec.decode  # type: ignore[assignment]
         self.event = lambda values: codec.decode(*values)  # type: ignore[assignment, return-value]
 
@@ -53,7 +54,7 @@ class TreeSender:
         self.channel, self.arena, self.codec = channel, arena, codec
         self.pending: list[Message] = []
         self._send_entry = channel.events(EntryFormat(codec), 0, 0)
-        """Sends bytes in the entry of the ring, if the receiver has taken everything before; None: it has no such entries."""
+        """Sends messages in the entry of the ring, if the receiver has taken everything before; None: it has no such entries."""
         self._frame: Frame | None = None
         """The frame for which there was no room."""
         self._ending = False
@@ -70,7 +71,7 @@ class TreeSender:
     def send(self, messages: list[Any], *, at_once: bool) -> None:
         """Takes messages off a list. The receiver waits for those that are sent at once; others wait for the end of the turn.
         A promise is left out if a later promise of its tag follows it directly."""
-        if at_once and not self.waits:
+        if at_once and not self.pending and self._frame is None and not self._ending:
             self._post(messages)
             messages.clear()
             if self._frame is None:
@@ -103,9 +104,9 @@ class TreeSender:
 
     def _post(self, messages: list[Any]) -> None:
         """Sends messages in the entry of a ring, or makes a frame of them that is to be sent."""
-        data, send = self.codec.encode(messages), self._send_entry
-        if send is None or len(data) > ENTRY or self.codec.room or not send(data, 0, 0):  # type: ignore[arg-type]
-            self._frame = self._framed(data)
+        encoded, send = self.codec.encode(messages), self._send_entry
+        if send is None or len(encoded[4]) > ENTRY or self.codec.room or not send(encoded, 0, 0):  # type: ignore[arg-type]
+            self._frame = self._framed(as_bytes(encoded))
 
     def _framed(self, data: bytes) -> Frame:
         codec, beside = self.codec, aligned(8 + len(data))
@@ -135,6 +136,11 @@ class TreeReceiver:
         self.closed = False
         """Whether its end has come."""
 
+    def take_entry(self) -> tuple[Message, ...]:
+        """The messages in the entry of a ring, if that entry is the first that waits; costs a third of a look by `take`."""
+        entry = None if self._take_entry is None else self._take_entry()
+        return () if entry is None else self.codec.decode(*entry[0])
+
     def take(self) -> Iterator[Message]:
         """Yields the messages that have come, one by one. An end is seen only after the message before it was handled."""
         channel, codec, take_entry = self.channel, self.codec, self._take_entry
@@ -151,11 +157,16 @@ class TreeReceiver:
             payload = frame.payload
             if type(payload) is bytes:  # an entry has come between the two looks
                 channel.consume()
-                yield from codec.decode(payload)
+                yield from codec.decode_bytes(payload)
                 continue
             words = Batch.from_jumbo(WORDS, payload).column("words").data
             size, view = int(words[0]), cast("Any", words.view(np.uint8))
-            messages = codec.decode(memoryview(view[8 : 8 + size]), view[aligned(8 + size) :])
-            del words, view, payload
+            data = memoryview(view[8 : 8 + size])
+            if len(data) < HEAD.size:
+                raise BrokenError(
+                    f"{channel}: a message of {size} bytes is shorter than its head ({HEAD.size} bytes)"
+                )
+            messages = codec.decode_bytes(data, view[aligned(8 + size) :])
+            del words, view, data, payload
             channel.consume()
             yield from messages

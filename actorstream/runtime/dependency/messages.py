@@ -35,7 +35,8 @@ HEAD = Struct("<BqqI")
               the sender's clock
     MARK      barrier, 0                  nothing
 """
-_head, _head_of = HEAD.pack, HEAD.unpack_from
+Encoded = tuple[int, int, int, int, bytes]
+"""Messages as bytes: the four numbers of the first one's head, and all that follows."""
 PROMISE, REQUEST, REQUESTS, UP, DOWN, MARK = range(1, 7)
 END_OF_INPUT = -1
 """The tag of the request at the end of all input."""
@@ -43,6 +44,11 @@ APART = 4096
 """Bytes from which on an array lies beside its message: it is copied once into shared memory, and once out of it."""
 ALIGNED = 64
 NONE: np.ndarray = np.empty(0, np.uint8)
+
+
+def as_bytes(encoded: Encoded) -> bytes:
+    """All bytes of messages in one."""
+    return HEAD.pack(*encoded[:4]) + encoded[4]
 
 
 def aligned(nbytes: int) -> int:
@@ -84,30 +90,33 @@ class Codec:
         """Bytes that these take."""
         self._beside = NONE
 
-    def encode(self, messages: Sequence[Any]) -> bytes:
+    def encode(self, messages: Sequence[Any]) -> Encoded:
         """DataError: a state is not of values that msgpack can carry."""
         if self.room:
             self.apart, self.room = [], 0
-        return self._encoded(messages[0]) if len(messages) == 1 else b"".join(map(self._encoded, messages))
+        first = self._encoded(messages[0])
+        if len(messages) == 1:
+            return first
+        return *first[:4], first[4] + b"".join(as_bytes(self._encoded(each)) for each in messages[1:])
 
-    def _encoded(self, message: Any) -> bytes:
+    def _encoded(self, message: Any) -> Encoded:
         kind = type(message)
         if kind is StateUp or kind is StateDown:
             state, number = message
             data = packed(state, self.where, self._encoder)
-            return _head(UP if kind is StateUp else DOWN, number, self.clock.now, len(data)) + data
+            return UP if kind is StateUp else DOWN, number, self.clock.now, len(data), data
         if kind is Request:
             tag, times, places = message
             if tag is None:
                 tag = END_OF_INPUT
             if len(times) == 1 and places is None:
-                return _head(REQUEST, tag, int(times[0]), 0)
+                return REQUEST, tag, int(times[0]), 0, b""
             data = np.asarray(times).tobytes() + (b"" if places is None else places.tobytes())
-            return _head(REQUESTS, tag, len(times), len(data)) + data
+            return REQUESTS, tag, len(times), len(data), data
         if kind is Promise:
             place = b"" if message.place == NOTHING else message.place.to_bytes(8, "little", signed=True)
-            return _head(PROMISE, message.tag, message.bound, len(place)) + place
-        return _head(MARK, message.barrier, 0, 0)
+            return PROMISE, message.tag, message.bound, len(place), place
+        return MARK, message.barrier, 0, 0, b""
 
     def _write(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in NUMBERS:
@@ -116,34 +125,43 @@ class Codec:
         self.apart.append((at, value))
         return [value.dtype.str, list(value.shape), at]
 
-    def decode(self, data: Any, beside: np.ndarray = NONE) -> tuple[Message, ...]:
-        """`beside`: where the arrays lie that are apart. DataError: a state is not of the class that the program says."""
+    def decode(
+        self, kind: int, number: int, other: int, size: int, data: Any, beside: np.ndarray = NONE
+    ) -> tuple[Message, ...]:
+        """Messages as `encode` gave them, and perhaps bytes 0 behind them. `beside`: where the arrays lie that are apart.
+        DataError: a state is not of the class that the program says."""
+        if kind == REQUEST and data and not data[0]:  # nothing follows: the most frequent one
+            return (Request(number, (other,)),)
         self._beside = beside
-        found: list[Message] = []
-        at, last = 0, len(data) - HEAD.size
-        while at <= last:
-            kind, number, other, size = _head_of(data, at)
-            if not kind:
-                break
+        found = [self._decoded(kind, number, other, data[:size])]
+        at, last = size, len(data) - HEAD.size
+        while at <= last and data[at]:
+            kind, number, other, size = HEAD.unpack_from(data, at)
             at += HEAD.size
-            if kind == REQUEST:
-                found.append(Request(number, (other,)))
-            elif kind in (UP, DOWN):
-                state = self._state(data[at : at + size])
-                self.clock.heard(other)
-                found.append(StateUp(state, number) if kind == UP else StateDown(state, number))
-            elif kind == PROMISE:
-                place = int.from_bytes(data[at : at + size], "little", signed=True) if size else NOTHING
-                found.append(Promise(number, other, place))
-            elif kind == REQUESTS:
-                words = np.frombuffer(bytes(data[at : at + size]), np.int64)
-                places = words[other:] if len(words) > other else None
-                found.append(Request(None if number == END_OF_INPUT else number, words[:other], places))
-            else:
-                found.append(Mark(number))
+            found.append(self._decoded(kind, number, other, data[at : at + size]))
             at += size
         self._beside = NONE
         return tuple(found)
+
+    def decode_bytes(self, data: Any, beside: np.ndarray = NONE) -> tuple[Message, ...]:
+        """As `decode`, of `as_bytes`."""
+        kind, number, other, size = HEAD.unpack_from(data)
+        return self.decode(kind, number, other, size, data[HEAD.size :], beside)
+
+    def _decoded(self, kind: int, number: int, other: int, data: Any) -> Message:
+        if kind == REQUEST:
+            return Request(number, (other,))
+        if kind in (UP, DOWN):
+            state = self._state(data)
+            self.clock.heard(other)
+            return StateUp(state, number) if kind == UP else StateDown(state, number)
+        if kind == PROMISE:
+            return Promise(number, other, int.from_bytes(data, "little", signed=True) if data else NOTHING)
+        if kind == REQUESTS:
+            words = np.frombuffer(bytes(data), np.int64)
+            places = words[other:] if len(words) > other else None
+            return Request(None if number == END_OF_INPUT else number, words[:other], places)
+        return Mark(number)
 
     def _state(self, data: Any) -> Any:
         try:

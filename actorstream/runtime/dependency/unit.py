@@ -190,19 +190,17 @@ class ProgramUnit(Unit):
     def _take_answer(self, worker: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
         """Takes an answer that has come during the turn, before the turn ends; returns whether there was one. With
         `wait = "spin"` it waits a little for the answer, once for each request."""
-        plan = self.plan
-        for message in receiver.take():
+        plan, found = self.plan, receiver.take_entry()
+        if not found and plan.requested_below and child >= 0 and self.worker.job.always_spin:
+            rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
+            if type(rung) is list:
+                self.worker.turns.mark_rung(rung)
+                rung = receiver.take_entry()
+            found = rung
+        for message in found:
             plan.take_message(worker, receiver, child, message)
-        if not plan.heard and plan.requested_below and child >= 0 and self.worker.job.always_spin:
-            found = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
-            if type(found) is list:
-                self.worker.turns.mark_rung(found)
-                found = receiver.take()
-            for message in found:
-                plan.take_message(worker, receiver, child, message)
-        heard = plan.heard
         self._watch()
-        return heard
+        return bool(found)
 
     # -- ends, barriers and counters
 

@@ -182,6 +182,8 @@ class PlanWorkers:
 
     def hurry_sources(self) -> bool:
         """Has sources of this process promise what they can if a request waits for that; returns whether there were any."""
+        if not self._requested:
+            return False
         waiting = [each for each, tag in self._requested.items() if each.protocol.mailbox.waits(tag)]
         self._requested.clear()
         for each in waiting:
@@ -222,9 +224,10 @@ class PlanWorkers:
 
     def deliver_held(self) -> None:
         """Tries again to pass on messages that wait for room for outputs."""
-        held, self._held = self._held, []
-        for each in held:
-            self.deliver(each, more=False)
+        if self._held:
+            held, self._held = self._held, []
+            for each in held:
+                self.deliver(each, more=False)
 
     def put_out(self) -> None:
         """Sends on what the program has put out."""
@@ -241,9 +244,10 @@ class PlanWorkers:
     @property
     def done(self) -> bool:
         """Whether every worker has given its state up for the last time, and has no input and nothing to pass on."""
-        return not self._held and all(
-            each.protocol.done and all(lane.lane.ended for lane in each.lanes) for each in self.workers
-        )
+        for each in self.workers:  # `all` costs more, at the end of every turn
+            if not each.protocol.done or not all(lane.lane.ended for lane in each.lanes):
+                return False
+        return not self._held
 
 
 def _promise(worker: TreeWorker, lane: TagLane, word: int) -> None:

@@ -32,7 +32,7 @@ class Plain:
 
 def there_and_back(state: Any, *messages: Any) -> list[Any]:
     codec = Codec(state, "program, w2", Clock())
-    return list(codec.decode(codec.encode(messages)))
+    return list(codec.decode(*codec.encode(messages)))
 
 
 def test_promises_and_states_come_back_as_they_were() -> None:
@@ -69,7 +69,7 @@ def test_large_arrays_may_be_annotated_with_their_type() -> None:
     beside = np.zeros(codec.room, np.uint8)
     for at, array in codec.apart:
         beside[at : at + array.nbytes] = array.view(np.uint8)
-    (found,) = codec.decode(data, beside)
+    (found,) = codec.decode(*data, beside)
     assert np.array_equal(found.state.table, large)
 
 
@@ -78,7 +78,7 @@ def test_a_state_that_cannot_travel_is_named() -> None:
         Codec(Any, "program, w2", Clock()).encode([StateUp(object(), 1)])
     codec = Codec(State, "program, w2", Clock())
     with pytest.raises(DataError, match="is no State"):
-        codec.decode(codec.encode([StateUp({"counts": "many"}, 1)]))
+        codec.decode(*codec.encode([StateUp({"counts": "many"}, 1)]))
 
 
 def test_the_only_time_of_a_request_travels_as_a_number() -> None:
