@@ -189,6 +189,8 @@ class Turns:
             self._listen(bell, min(self._spin.ns, self._alarm_ns()))
             if self._taken is None and not self.ready:
                 self.worker.alarms.run_due()
+            else:
+                self._spin.found()
         if self._taken is not None or self.ready or not bell.park():
             return True
         self._parked, self._parked_at = True, monotonic_ns()

@@ -67,7 +67,9 @@ class Ends:
         await self.transport.close()
 
     async def ring(self) -> None:
-        if not self.bell.wait(self.spin.ns):
+        if self.bell.wait(self.spin.ns):
+            self.spin.found()
+        else:
             await self.sleep()
 
     async def sleep(self) -> None:
@@ -95,6 +97,7 @@ class Ends:
         while (frame := self.receiver.peek()) is None:
             if not self.bell.wait(self.spin.ns):
                 return None
+            self.spin.found()
         self.receiver.consume()
         return int(frame.kind)
 

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from actorstream.scheduling.spin import LEAST_NS, MOST_NS, Spin
+from actorstream.scheduling.spin import LOOK_NS, WORTH, Spin
+
+SHORT, LONG = LOOK_NS - 1, LOOK_NS
 
 
-def test_it_looks_longer_up_to_a_limit_while_work_comes_soon_after_parking() -> None:
+def after(spin: Spin, *waits: int) -> list[int]:
+    """How long it looks after each of these waits."""
+    found = []
+    for ns in waits:
+        spin.slept(ns)
+        found.append(spin.ns)
+    return found
+
+
+def test_it_looks_once_work_has_come_soon_a_few_times() -> None:
     spin = Spin(True)
-    seen = [spin.ns]
-    for _ in range(6):
-        spin.slept(MOST_NS - 1)
-        seen.append(spin.ns)
-    assert seen[:4] == [LEAST_NS, 2 * LEAST_NS, 4 * LEAST_NS, 8 * LEAST_NS]
-    assert seen[4:] == [MOST_NS] * 3
-
-
-def test_each_sleep_that_no_look_would_have_bridged_halves_it_until_it_does_not_look_at_all() -> None:
-    spin = Spin(True)
-    spin.slept(0)
-    spin.slept(0)
-    seen = []
-    for _ in range(4):
-        spin.slept(MOST_NS)
-        seen.append(spin.ns)
-    assert seen == [2 * LEAST_NS, LEAST_NS, 0, 0]
-
-
-def test_it_looks_again_after_a_short_sleep() -> None:
-    spin = Spin(True)
-    spin.slept(MOST_NS)
     assert spin.ns == 0
-    spin.slept(MOST_NS - 1)
-    assert spin.ns == LEAST_NS
+    assert after(spin, *[SHORT] * 5) == [0] * WORTH + [LOOK_NS] * (5 - WORTH)
+
+
+def test_it_stops_when_looks_would_have_found_nothing() -> None:
+    spin = Spin(True)
+    after(spin, *[SHORT] * 20)
+    assert after(spin, *[LONG] * 20)[-1] == 0
+
+
+def test_events_that_come_one_a_millisecond_are_slept_for() -> None:
+    assert after(Spin(True), *[5 * LOOK_NS] * 20) == [0] * 20
+
+
+def test_it_looks_where_a_short_wait_follows_a_long_one_each_time() -> None:
+    """An event comes, another worker is asked, its answer comes."""
+    looked = after(Spin(True), *[LONG, SHORT] * 8)
+    assert looked[-4:] == [LOOK_NS, 0, LOOK_NS, 0]
+
+
+def test_it_looks_where_only_every_other_long_wait_is_followed_by_a_short_one() -> None:
+    """As above, with a heartbeat between two events."""
+    looked = after(Spin(True), *[LONG, SHORT, LONG] * 8)
+    assert looked[-3:] == [LOOK_NS, 0, LOOK_NS]
+
+
+def test_work_that_came_while_it_looked_was_a_short_wait() -> None:
+    spin = Spin(True)
+    after(spin, *[LONG, SHORT] * 8, LONG)
+    assert spin.ns == LOOK_NS
+    spin.found()
+    assert spin.ns == 0
 
 
 def test_without_a_core_of_its_own_it_never_looks() -> None:
-    spin = Spin(False)
-    for slept in (0, 11 * MOST_NS, 1):
-        spin.slept(slept)
-        assert spin.ns == 0
+    assert after(Spin(False), *[SHORT] * 9) == [0] * 9
