@@ -117,6 +117,23 @@ def test_a_wrong_key_a_host_that_is_missing_and_a_wrong_host_are_said(tmp_path: 
         assert status == 2 and "a number from 0 to 1" in said
 
 
+def test_who_waits_for_a_host_that_starts_later_says_for_whom(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path)
+    key = make_key(tmp_path / "keys")
+    with hosts(2) as made:
+        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"'), "-q"]
+        first = made.launch(0, *words, "--rank", 0)
+        assert first.stderr is not None
+        told = first.stderr.readline()
+        assert f"worker 0 waits for worker 1 at {made.address(1)}:5710, up to " in told
+        second = made.launch(1, *words, "--rank", 1)
+        wait_until_both_work(pipe)
+        first.send_signal(signal.SIGINT)
+        for each in (first, second):
+            status, said = end(each)
+            assert status == 130, said
+
+
 def test_a_port_in_use_is_said(tmp_path: Path) -> None:
     file, pipe = running(tmp_path)
     key = make_key(tmp_path / "keys")

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from time import monotonic
 from typing import Any
 from zlib import crc32
@@ -45,6 +47,8 @@ SLOTS = 4096
 LATER_S = 0.002
 """How long an acknowledgement waits for a message that goes back anyway."""
 AT_ONCE = 64
+TELL_S, TOLD = 5.0, 4
+"""Who waits longer for others says so, and names so many of them."""
 Wanted = tuple[int, str]
 
 
@@ -275,7 +279,8 @@ class Wire:
     async def _until(
         self, condition: Callable[[], bool], limit_s: float, peers: list[int], number: int = 0
     ) -> None:
-        end = monotonic() + limit_s
+        begun = monotonic()
+        tell_at = begun + TELL_S
         while not condition():
             if self._mismatch is not None:
                 raise self._mismatch
@@ -283,12 +288,27 @@ class Wire:
             if lost:
                 raise ConfigurationError(lost[0])
             self._changed.clear()
+            now = monotonic()
+            if now >= begun + limit_s:
+                raise self._silent(peers, number, limit_s)
+            if now >= tell_at:
+                tell_at = inf
+                self._tell(peers, number, limit_s)
             try:
-                await asyncio.wait_for(self._changed.wait(), max(0.0, end - monotonic()))
+                await asyncio.wait_for(self._changed.wait(), min(tell_at, begun + limit_s) - now)
             except TimeoutError:
-                if condition():
-                    return
-                raise self._silent(peers, number, limit_s) from None
+                continue
+
+    def _tell(self, peers: list[int], number: int, limit_s: float) -> None:
+        """Says on stderr whom this process waits for."""
+        missing = [peer for peer in peers if (peer, number) not in self._gathered]
+        names = ", ".join(f"worker {peer} at {self.names[peer]}" for peer in missing[:TOLD])
+        more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
+        print(
+            f"actorstream: worker {self.rank} waits for {names}{more}, up to {limit_s:g} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def _silent(self, peers: list[int], number: int, limit_s: float) -> ActorstreamError:
         missing = [peer for peer in peers if (peer, number) not in self._gathered]
