@@ -129,14 +129,14 @@ def test_ctrl_c_ends_a_run_with_checkpoints_for_good(tmp_path: Path, here: Annou
 def test_a_second_signal_stops_at_once_also_where_no_checkpoint_comes_about(
     tmp_path: Path, here: Announcements
 ) -> None:
-    write(tmp_path, kind="StuckInHook", keys='pipe = "here"')
+    write(tmp_path, kind="StuckInHook", keys='pipe = "stuck"')
+    stuck = Announcements(tmp_path / "stuck")  # not `here`, where the source's own announcements are
     with launched(tmp_path, *COMMAND) as launch:
-        assert here.wait(launch)
-        here.clear()
-        assert here.wait(launch), "a batch is in the hook"
+        assert stuck.wait(launch), "a batch is in the hook"
         os.kill(launch.pid, signal.SIGTERM)
         os.kill(launch.pid, signal.SIGINT)
         status, _, errors = launch.wait()
+    stuck.close()
     assert status == 130, errors
     assert not (tmp_path / "out/rows.csv").exists()
 
