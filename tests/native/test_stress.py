@@ -24,7 +24,15 @@ MODES = {
         "ties",
         "rejoining",
     ],
-    "doorbell": ["one-bit", "answered", "shared-bit", "many-words", "collect-one", "answered-many"],
+    "doorbell": [
+        "one-bit",
+        "answered",
+        "shared-bit",
+        "many-words",
+        "collect-one",
+        "answered-many",
+        "whole-sleeps",
+    ],
     "channel": [
         "plain",
         "one-slot",

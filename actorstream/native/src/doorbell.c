@@ -1,10 +1,13 @@
 /* Telling a process that something of its was published; see doorbell.h for the layout and why no wake-up is lost. */
+#define _GNU_SOURCE /* ppoll */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../include/doorbell.h"
@@ -205,11 +208,27 @@ int as_doorbell_park(as_doorbell *bell) {
     return AS_OK;
 }
 
-void as_doorbell_unpark(as_doorbell *bell) {
+static void empty(int eventfd) {
     uint64_t count;
-    atomic_store_explicit(&bell->shared->parked, 0, memory_order_seq_cst);
-    if (bell->eventfd >= 0) {
-        while (read(bell->eventfd, &count, sizeof count) < 0 && errno == EINTR) {
-        }
+    while (eventfd >= 0 && read(eventfd, &count, sizeof count) < 0 && errno == EINTR) {
     }
+}
+
+void as_doorbell_unpark(as_doorbell *bell) {
+    atomic_store_explicit(&bell->shared->parked, 0, memory_order_seq_cst);
+    empty(bell->eventfd);
+}
+
+int as_doorbell_sleep(as_doorbell *bell, int descriptor, uint64_t ns) {
+    struct pollfd watched[2] = {{descriptor, POLLIN, 0}, {bell->eventfd, POLLIN, 0}};
+    struct timespec limit = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    if (as_doorbell_park(bell) != AS_OK) {
+        return AS_AGAIN;
+    }
+    ppoll(watched, 2, &limit, NULL); /* whoever wakes early looks again */
+    atomic_store_explicit(&bell->shared->parked, 0, memory_order_seq_cst);
+    if (watched[1].revents) {
+        empty(bell->eventfd);
+    }
+    return AS_OK;
 }

@@ -16,6 +16,7 @@ from actorstream.native.arena import Arena
 from actorstream.native.frames import following
 from actorstream.native.rooms import rooms_of
 from actorstream.transports.mpi.world import progress_of
+from actorstream.transports.network.link import LEAST_INLINE
 
 MOST_RUNS = 8000
 """Transports of a process that have tags of their own; MPI guarantees tags up to 32,767."""
@@ -25,6 +26,8 @@ AT_ONCE = 64
 
 class MpiPort:
     """Used by the rank's loop thread alone."""
+
+    inline, packet_bytes = LEAST_INLINE, 64 << 10
 
     def __init__(self, mpi: Any, run: int, arena: Arena) -> None:
         self._mpi, self._rooms = mpi, rooms_of(arena)

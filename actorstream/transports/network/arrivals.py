@@ -115,8 +115,9 @@ class Arrivals:
             link.took(count, nbytes)
             for number, flags, credit, frames in groups:
                 if credit[0]:
-                    self._outgoing(link, credit[0] - 1).credit(*credit[1:])
-                receiver = self._incoming(link, number)
+                    sender = link.senders.get(credit[0] - 1) or self._outgoing(link, credit[0] - 1)
+                    sender.credit(credit[1], credit[2])
+                receiver = link.receivers.get(number) or self._incoming(link, number)
                 if flags:
                     receiver.arrive(frames[0], flags)
                 else:
@@ -160,7 +161,8 @@ class Arrivals:
             raise BrokenError(
                 f"channel {number}, which does not lead from worker {link.peer} to {self._worker}"
             )
-        return self._exchange.receiver(channel)
+        link.receivers[number] = found = self._exchange.receiver(channel)
+        return found
 
     def _outgoing(self, link: Link, number: int) -> NetworkSendChannel:
         channel = self._channels.get(number)
@@ -168,4 +170,5 @@ class Arrivals:
             raise BrokenError(
                 f"channel {number}, which does not lead from worker {self._worker} to {link.peer}"
             )
-        return self._exchange.sender(channel)
+        link.senders[number] = found = self._exchange.sender(channel)
+        return found

@@ -8,14 +8,10 @@ network has a descriptor, `wait` and `spin` sleep on it: a loop in Python would 
 from __future__ import annotations
 
 from os import sched_yield
-from select import select
 from time import monotonic_ns
 from typing import Protocol
 
 from actorstream.native.doorbell import Doorbell
-
-MOST_SELECTED = 1024
-"""select takes descriptors below it; it takes microseconds, which poll does not."""
 
 
 class Reader(Protocol):
@@ -31,27 +27,25 @@ class Reader(Protocol):
 class PolledDoorbell(Doorbell):
     """A doorbell that reads the network before it says that nothing rang."""
 
-    __slots__ = ("reader", "sleeps_on")
+    __slots__ = ("descriptor", "reader")
 
     reader: Reader
-    sleeps_on: tuple[int, ...]
-    """Descriptors of the network and of the rings; none: `wait` looks again and again."""
+    descriptor: int | None
+    """Readable once something has come over the network; None: there is none, so `wait` looks again and again."""
 
     @classmethod
     def polling(cls, bits: int, eventfd: int, reader: Reader, descriptor: int | None) -> PolledDoorbell:
-        """A doorbell of this process alone. `descriptor` is readable once something has come; None: there is none."""
+        """A doorbell of this process alone."""
         made = cls.create(bits, eventfd)
         assert isinstance(made, PolledDoorbell)
-        made.reader = reader
-        found = (eventfd, descriptor) if descriptor is not None else ()
-        made.sleeps_on = found if max(found, default=0) < MOST_SELECTED else ()
+        made.reader, made.descriptor = reader, descriptor
         return made
 
     @classmethod
     def over(cls, bell: Doorbell, offset: int, reader: Reader) -> PolledDoorbell:
         """One that rings where `bell` does, in the same memory at `offset`."""
         made = cls(bell.memory, offset, bell.bits, bell.eventfd)
-        made.reader, made.sleeps_on = reader, ()  # memory that is shared needs no thread: it is looked at
+        made.reader, made.descriptor = reader, None  # memory that is shared needs no thread: it is looked at
         return made
 
     def collect(self) -> list[int]:
@@ -60,8 +54,9 @@ class PolledDoorbell(Doorbell):
 
     def wait(self, ns: int) -> list[int]:
         """Waits for up to `ns` nanoseconds until something has rung."""
-        if self.sleeps_on:
-            if not self._sleep(ns):
+        if self.descriptor is not None:
+            self.reader.rest()
+            if self.sleep(self.descriptor, ns):
                 self.reader.poll(first=True)
             return super().collect()
         end = monotonic_ns() + ns
@@ -69,17 +64,10 @@ class PolledDoorbell(Doorbell):
             sched_yield()  # a peer that has no core of its own could not send
         return rung
 
-    def _sleep(self, ns: int) -> bool:
-        """Sleeps for up to `ns` nanoseconds, unless something has rung already: then it returns True."""
-        if not self.park():
-            return True
-        select(self.sleeps_on, (), (), ns / 1e9)
-        self.unpark()
-        return False
-
     def spin(self, ns: int) -> bool:
-        if self.sleeps_on:
-            if not self._sleep(ns):
+        if self.descriptor is not None:
+            self.reader.rest()
+            if self.sleep(self.descriptor, ns):
                 self.reader.poll()
             return self.pending()
         end = monotonic_ns() + ns

@@ -101,7 +101,8 @@ class Exchange:
         self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
-        self._rung: set[int] = set()
+        self._rung: set[int] | None = None
+        """What is to ring once all packets are taken in; None: it rings at once."""
         self.closed = False
 
     # -- channel ends
@@ -128,8 +129,8 @@ class Exchange:
         return found
 
     def ring(self, bit: int) -> None:
-        """Rings this worker's own doorbell; while packets are taken in, once they all are."""
-        if self._polling:
+        """Rings this worker's own doorbell; while many packets are taken in, once they all are."""
+        if self._rung is not None:
             self._rung.add(bit)
         elif not self.closed:
             self.bell.ring(bit)
@@ -154,19 +155,28 @@ class Exchange:
             return
         self._polling = True
         try:
-            receive, take, left = self.port.receive, self.arrivals.take, 1 if first else AT_ONCE
-            while left > 0 and (parts := receive(expected=first)) is not None:
-                left -= take(*parts)
             if not first:
-                self.flush()
-                if left <= 0 and not self._again:  # a descriptor tells of the rest only once
-                    self._again = True
-                    _loop(self.worker).call_soon(self._poll_again)
+                self._poll_all()
+            elif (parts := self.port.receive(expected=True)) is not None:
+                self.arrivals.take(*parts)
         finally:
             self._polling = False
-            rung, self._rung = self._rung, set()
+
+    def _poll_all(self) -> None:
+        receive, take, left = self.port.receive, self.arrivals.take, AT_ONCE
+        rung: set[int] = set()
+        self._rung = rung
+        try:
+            while left > 0 and (parts := receive()) is not None:
+                left -= take(*parts)
+            self.flush()
+        finally:
+            self._rung = None
             for bit in rung:
                 self.ring(bit)
+        if left <= 0 and not self._again:  # a descriptor tells of the rest only once
+            self._again = True
+            _loop(self.worker).call_soon(self._poll_again)
 
     def rest(self) -> None:
         """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""

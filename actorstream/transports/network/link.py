@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from actorstream.transports.network.message import Message
 
 FRAME_BYTES = WHOLE.size
-INLINE = 16 << 10
-"""A payload of at most so many bytes is copied into its packet, which costs less than to send it by itself."""
-PACKET_BYTES, FOLLOWING_BYTES = 64 << 10, 256 << 10
-"""A packet of so many bytes, or with payloads of so many bytes behind it, waits for nothing more."""
-MOST_FOLLOWING = FOLLOWING_BYTES // INLINE
+LEAST_INLINE = 16 << 10
+"""Payloads of so many bytes are copied into their packet by every port."""
+FOLLOWING_BYTES = 256 << 10
+"""A packet with payloads of so many bytes behind it waits for nothing more."""
+MOST_FOLLOWING = FOLLOWING_BYTES // LEAST_INLINE
 """A packet has at most so many payloads behind it."""
 WINDOW = 1024
 """With so many unacknowledged messages, credits and promises wait: later ones replace them."""
@@ -46,7 +46,12 @@ ACK_MESSAGES, ACK_BYTES = 256, 1 << 20
 class Port(Protocol):
     """How the packets of a worker, and the payloads that follow them, reach its peers. `receive` returns None if nothing has
     come; `expected`: something probably has. `descriptor` is readable once something has come; None: there is no such descriptor.
-    `is_drained`: the last `receive` found nothing, and what comes from then on makes the descriptor readable."""
+    `is_drained`: the last `receive` found nothing, and what comes from then on makes the descriptor readable. A payload of at
+    most `inline` bytes is copied into its packet, where that costs less than to send it by itself; a packet of `packet_bytes`
+    waits for nothing more."""
+
+    inline: int
+    packet_bytes: int
 
     @property
     def descriptor(self) -> int | None: ...
@@ -79,6 +84,7 @@ class Link:
 
     def __init__(self, port: Port, envelope: Envelope, soon: Callable[[], None] = lambda: None) -> None:
         self.port, self.envelope = port, envelope
+        self._inline, self._packet_bytes = port.inline, port.packet_bytes
         self._soon = soon
         self.peer = envelope.receiver
         self.incoming = envelope.reversed().prefix
@@ -88,6 +94,9 @@ class Link:
         self.incarnation = 0
         self.ahead = 0
         """By how many nanoseconds the peer's clock is ahead of ours."""
+        self.senders: dict[int, Any] = {}
+        self.receivers: dict[int, Any] = {}
+        """Ends of channels with the peer, by number, that something has come for."""
         self.owing: dict[int, End] = {}
         """Channel ends that have promises or credit to send, by identity."""
         self.seen: int = 0
@@ -142,7 +151,7 @@ class Link:
         parts, prefix = self._parts, self.envelope.prefix
         is_first = not parts
         length = 0 if payload is None else len(payload)
-        if length > INLINE:
+        if length > self._inline:
             flags |= APART
         parts.append(pack_frame(prefix, frame, flags, seq, self.seen, channel, length, *credit))
         nbytes = self._nbytes + FRAME_BYTES
@@ -157,7 +166,7 @@ class Link:
                     nbytes += pad
                     parts.append(bytes(pad))
         self._nbytes = nbytes
-        if idle or nbytes >= PACKET_BYTES or self._following >= FOLLOWING_BYTES or frame.kind != DATA:
+        if idle or nbytes >= self._packet_bytes or self._following >= FOLLOWING_BYTES or frame.kind != DATA:
             self.push()
         elif is_first:
             self._soon()

@@ -18,13 +18,15 @@ from zmq.utils.garbage import gc as collector
 from zmq.utils.monitor import recv_monitor_message
 
 from actorstream.errors import ConfigurationError
-from actorstream.transports.network.link import INLINE, MOST_FOLLOWING, WINDOW
+from actorstream.transports.network.link import LEAST_INLINE, MOST_FOLLOWING, WINDOW
 from actorstream.transports.network.message import MOST_BYTES, WHOLE
 
 RECONNECT_MS, MOST_RECONNECT_MS = 20, 500
-SMALL = WHOLE.size + INLINE
-BY_REFERENCE = 64 << 10
-"""Payloads from this size on are given to ZeroMQ where they lie; it copies smaller ones, which costs it less."""
+SMALL = WHOLE.size + LEAST_INLINE
+"""A packet of at most so many bytes is copied out of ZeroMQ's message, which costs less than to keep that."""
+INLINE, PACKET_BYTES = 72 << 10, 256 << 10
+"""Jumbo tuples of 64 KiB travel in their packet, since the I/O threads exchange messages of several parts only whole: copied,
+they take two thirds of the time. Those of 128 KiB take 1.5 times as long (benchmark `transport`)."""
 LINGER_MS = 500
 """For the last acknowledgement: everything else was acknowledged before."""
 COLLECTED_S = 0.2
@@ -39,6 +41,8 @@ _users = 0
 
 class Sockets:
     """Opened in the process that uses them. `slots`: how many frames the channels with a peer may hold, at most."""
+
+    inline, packet_bytes = INLINE, PACKET_BYTES
 
     def __init__(self, address: str, *, curve: tuple[bytes, bytes] | None, slots: int, away_s: float) -> None:
         """`curve`: public and secret key of the run, for tcp. ConfigurationError: the address cannot be used."""
@@ -110,7 +114,7 @@ class Sockets:
             return False
         for left, body in zip(range(len(bodies) - 1, -1, -1), bodies):
             # ZeroMQ takes the parts behind the first one whatever its high-water mark is
-            out.send(body, _MORE if left else _NOW, copy=len(body) < BY_REFERENCE)
+            out.send(body, _MORE if left else _NOW, copy=False)
         return True
 
     def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:

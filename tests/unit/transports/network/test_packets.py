@@ -17,8 +17,8 @@ from actorstream.native.frames import following
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.network.exchange import Exchange
-from actorstream.transports.network.link import INLINE, PACKET_BYTES
 
+INLINE, PACKET_BYTES = 16 << 10, 64 << 10
 SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
 CHANNELS = pipes((0, 1), (1, 0), slots=256, budget=16 << 20)
 
@@ -32,6 +32,7 @@ class Queue:
     """A port to another one in this process; `lossy`: what is sent is lost, as with a connection that is cut."""
 
     descriptor, is_drained = None, False
+    inline, packet_bytes = INLINE, PACKET_BYTES
 
     def __init__(self) -> None:
         self.other, self.lossy = self, False
