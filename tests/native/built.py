@@ -72,7 +72,7 @@ class Way:
         """The program `c/PROGRAM.c`, linked with these sources; `include`: a further folder of what they include."""
         sources = [PROGRAMS / f"{program}.c", PROGRAMS / "level.c", *parts]
         objects = [str(self.compiled(source, include)) for source in sources]
-        return self._made(program, ".program", [*objects, "-lm"], _digest(*objects))
+        return self._made(self._folder(include) / program, ".program", [*objects, "-lm"], _digest(*objects))
 
     def compiled(self, source: Path, include: Path | None = None) -> Path:
         """The object of one source."""
@@ -81,7 +81,9 @@ class Way:
         if include is not None:
             read.append(_texts(include, "*.[ch]"))
         arguments = [*folders, "-include", str(PROGRAMS / "level.h"), "-c", str(source)]
-        return self._made(source.stem, ".o", arguments, _digest(source.read_text(), *read))
+        return self._made(
+            self._folder(include) / source.stem, ".o", arguments, _digest(source.read_text(), *read)
+        )
 
     def checked(self, sources: Iterable[Path]) -> None:
         """Finds what is wrong with sources, and makes no code of them: a tenth of the time. A compiler that needs its optimizer
@@ -101,14 +103,19 @@ class Way:
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def _made(self, name: str, ending: str, arguments: list[str], digest: str) -> Path:
+    def _folder(self, include: Path | None) -> Path:
+        """What is built in this way with these headers: a folder of its own, for a new object removes the old one of its name,
+        which a test with other headers may be linking."""
+        return KEPT / self.name / ("core" if include is None else include.name)
+
+    def _made(self, path: Path, ending: str, arguments: list[str], digest: str) -> Path:
         command = [*self._command(), *arguments]
-        target = KEPT / self.name / f"{name}-{_digest(*command, digest)}{ending}"
+        target = path.with_name(f"{path.name}-{_digest(*command, digest)}{ending}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.with_name(f"{name}{ending}.lock").open("w") as lock:
+        with path.with_name(f"{path.name}{ending}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.exists():
-                for old in target.parent.glob(f"{name}-*{ending}"):
+                for old in target.parent.glob(f"{path.name}-*{ending}"):
                     old.unlink()
                 making = target.with_name(f"making-{target.name}")
                 done = subprocess.run([*command, "-o", str(making)], capture_output=True, text=True)
