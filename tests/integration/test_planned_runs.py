@@ -38,23 +38,44 @@ path = "out.csv"
 """
 
 
-@pytest.fixture
-def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A topology, and a deployment with its profile."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    topology, deploy = tmp_path / "topology.toml", tmp_path / "deploy.toml"
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, str]:
+    """The files of a topology, a deployment and its profile. It is measured once: seconds of processor time go into it, and it
+    belongs to a topology whose files are at their paths."""
+    folder = tmp_path_factory.mktemp("measured")
+    topology, profile = folder / "topology.toml", folder / "profile.toml"
     topology.write_text(TOPOLOGY)
-    deploy.write_text('placement = "rlas"\n[rlas]\nprofile = "profile.toml"\n')
     given = ["--batch-size", "1024", "--rows", "20000", "--seconds", "0.02", "-q"]
-    assert main(["profile", str(topology), "--out", str(tmp_path / "profile.toml"), *given]) == 0
-    return topology, deploy
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        assert main(["profile", str(topology), "--out", str(profile), *given]) == 0
+    (folder / "deploy.toml").write_text('placement = "rlas"\n[rlas]\nprofile = "profile.toml"\n')
+    return {path: path.read_text() for path in folder.glob("*.toml")}
+
+
+@pytest.fixture
+def folder(measured: dict[Path, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where these files are, and no others."""
+    folder = next(iter(measured)).parent
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink()
+    for path, text in measured.items():
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def deployed(folder: Path) -> tuple[Path, Path]:
+    return folder / "topology.toml", folder / "deploy.toml"
 
 
 def test_a_profile_leads_to_a_run_and_the_run_to_a_plan_for_the_next(
-    deployed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    deployed: tuple[Path, Path], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topology, deploy = deployed
-    plan, out = tmp_path / "plan.json", tmp_path / "out.csv"
+    plan, out = folder / "plan.json", folder / "out.csv"
     assert main(["launch", str(topology), "--workers", "1", "--transport", "local", "-q"]) == 0
     expected = sorted(out.read_text().splitlines())
     capsys.readouterr()
@@ -75,20 +96,20 @@ def test_verify_finds_the_same_output_under_all_placements(deployed: tuple[Path,
 
 
 def test_a_plan_to_be_written_where_none_was_made_from_a_model_is_refused_before_the_run(
-    deployed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    deployed: tuple[Path, Path], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topology, deploy = deployed
-    wanted = ["--replan", str(tmp_path / "plan.json")]
+    wanted = ["--replan", str(folder / "plan.json")]
     assert main(["launch", str(topology), *wanted]) == 2
     assert "--replan: has nothing to compare the run with: a plan by placement 'spread'" in (
         capsys.readouterr().err
     )
     assert main(["launch", str(topology), *wanted, "--on", "local-cluster[2,1,1024]"]) == 2
     assert "--replan: is given with --on" in capsys.readouterr().err
-    saved = tmp_path / "saved.json"
+    saved = folder / "saved.json"
     assert main(["plan", str(topology), "--deploy", str(deploy), "--save", str(saved)]) == 0
-    profile = tmp_path / "profile.toml"
+    profile = folder / "profile.toml"
     profile.write_text(profile.read_text().replace("selectivity = 1.0", "selectivity = 0.9"))
     assert main(["launch", str(topology), "--plan", str(saved), *wanted]) == 2
     assert "was made from the profile" in capsys.readouterr().err
-    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "plan.json").exists()
+    assert not (folder / "out.csv").exists() and not (folder / "plan.json").exists()
