@@ -9,22 +9,17 @@ follows from the channels: what was handed over before can be seen before. So no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
-
-from actorstream.ordering.base import Gate
+from typing import Any
 
 
-class CausalOrder(Gate):
+class CausalOrder:
     """Lanes of one group, workers of one program, go by the clock in `serial` of their heads; groups take turns.
 
     Args:
         groups: indices of lanes that belong together. Any other lane is a group by itself.
     """
 
-    name: ClassVar[str] = "causal"
-
     def __init__(self, lanes: list[Any], groups: Sequence[Sequence[int]]) -> None:
-        super().__init__(lanes)
         together = {index for group in groups for index in group}
         alone = [[lane] for index, lane in enumerate(lanes) if index not in together]
         self._groups = alone + [[lanes[index] for index in group] for group in groups]

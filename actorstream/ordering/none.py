@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from actorstream.ordering.base import Gate
+from typing import Any
 
 
-class NoOrder(Gate):
+class NoOrder:
     """Takes the next lane, in turn, that has something waiting: no lane starves, whatever the others send."""
 
-    name: ClassVar[str] = "none"
-
     def __init__(self, lanes: list[Any]) -> None:
-        super().__init__(lanes)
+        self.lanes = lanes
         self._turn = 0
 
     def next(self) -> Any | None:
+        """The lane whose head goes next, or None while nothing may. As in every gate, lanes that are held or ended never go."""
         lanes = self.lanes
         count = len(lanes)
         at = self._turn

@@ -7,54 +7,49 @@ promises comes next. Pure: no clock, no I/O; it decides, and whoever owns the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, Merge, Tags
-from actorstream.ordering.base import Gate
+from actorstream.ordering.none import NoOrder
 
 NO_BOUND = 2**63 - 1
 DATA, HEARTBEAT = 1, 2
 
 
-class SerialGate(Gate):
+class SerialGate:
     """Merges lanes that bring rows in ascending serial numbers.
 
-    A lane of a side input brings no serial order, and goes whenever no number is open. A number is
-    `open_number` from when its first frame was taken until `close`; meanwhile it is complete as soon as every lane has
-    brought a greater number, promised one (`lane.frontier()`), ended, or come to a barrier. What follows a barrier has
-    greater numbers than what comes before it on any lane, since the point that numbers sent it in between: so a lane
-    that waits for alignment holds nothing up.
+    A lane of a side input brings no serial order, and goes whenever no number is open. A number is `open_number` from when its
+    first frame was taken until `close`, and nothing of another number goes meanwhile. It is complete as soon as every lane has
+    brought a greater number, promised one (`lane.frontier()`), ended, or come to a barrier. What follows a barrier has greater
+    numbers than what comes before it on any lane, since the point that numbers sent it in between: so a lane that waits for
+    alignment holds nothing up.
 
     Args:
         sides: those of the lanes that belong to side inputs.
+        strict_from: numbers from this one on come lane after lane, since several lanes have rows of one without positions.
+        phases: numbers that are no multiple of it come lane after lane too: what replicas fired at one heartbeat.
 
     Attributes:
         bound: as of the last `next`, no frame of a lower number will come before a barrier does.
         reached: as of the last `next`, no frame of a lower number will ever come; what can be promised further on.
     """
 
-    name: ClassVar[str] = "serial"
-
-    def __init__(self, lanes: list[Any], sides: Sequence[Any] = ()) -> None:
-        super().__init__(lanes)
+    def __init__(
+        self, lanes: list[Any], sides: Sequence[Any] = (), *, strict_from: int = NO_BOUND, phases: int = 1
+    ) -> None:
         self.bound = self.reached = 0
         self.open_number: int | None = None
-        self.stepwise = False
-        """Whether nothing goes after a complete number until `close`: for whoever puts its rows together."""
-        self.strict_from = NO_BOUND
-        """Numbers from this one on come lane after lane, since several lanes have rows of one without positions."""
-        self.phases = 1
-        """Numbers that are no multiple of it come lane after lane too: what replicas fired at one heartbeat."""
+        self.strict_from, self.phases = strict_from, phases
         self._numbered = [lane for lane in lanes if not any(lane is each for each in sides)]
-        self._side = list(sides)
+        self._sides = NoOrder(list(sides))
         self._floors = [0] * len(self._numbered)
         """The number that each lane brought last: it may bring more of that, never of a lower one. Numbers are 0 and
         more, so the first of them waits for no promise."""
         self._side_due = True
         """Whether a side input may go before the next number: one frame a number, so that neither starves."""
-        self._turn = 0
 
     def next(self) -> Any | None:
         bound = NO_BOUND
@@ -86,12 +81,10 @@ class SerialGate(Gate):
         if not pausing:
             self.reached = bound
         if self.open_number is not None and bound > self.open_number:
-            if self.stepwise:
-                return None
-            self.close()
+            return None
         if self.open_number is None and self._side_due:
             self._side_due = False
-            side = self._next_side()
+            side = self._sides.next()
             if side is not None:
                 return side
         if ready >= 0:
@@ -103,7 +96,7 @@ class SerialGate(Gate):
             return None
         if mark is not None and (self.open_number is None):
             return mark
-        return self._next_side() if self.open_number is None else None
+        return self._sides.next() if self.open_number is None else None
 
     @property
     def is_complete(self) -> bool:
@@ -116,15 +109,6 @@ class SerialGate(Gate):
         self.reached = max(self.reached, self.open_number + 1)
         self.open_number = None
         self._side_due = True
-
-    def _next_side(self) -> Any | None:
-        count = len(self._side)
-        for step in range(count):
-            lane = self._side[(self._turn + step) % count]
-            if not lane.held and not lane.ended and lane.head() is not None:
-                self._turn = (self._turn + step + 1) % count
-                return lane
-        return None
 
 
 def merged_tags(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> Tags | None:

@@ -13,7 +13,7 @@ from actorstream.transports.base import FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.ordering.base import Gate
+    from actorstream.ordering.causal import CausalOrder
     from actorstream.plan.job import JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.lanes import InLane
@@ -36,10 +36,10 @@ class Fifo(Order):
 class FifoInbox(Inbox):
     """The inbox of order `none`. The gate says which lane is next."""
 
-    def __init__(self, lanes: list[InLane], gate: Gate, ports: Ports) -> None:
+    def __init__(self, lanes: list[InLane], gate: NoOrder | CausalOrder, ports: Ports) -> None:
         super().__init__(lanes)
         self.gate = gate
-        self.passes_singles = gate.name == "none"
+        self.passes_singles = type(gate) is NoOrder
         self._frontier = FRONTIER_MIN
         self._promised: int | None = None
         """A frontier that was read. It is given once the frames that it covers, `_marks` of each lane, have been taken."""

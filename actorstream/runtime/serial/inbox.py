@@ -67,11 +67,14 @@ class SerialInbox(Inbox):
     ) -> None:
         super().__init__(lanes)
         self.numbered, self.numbering, self.merging, self.follows = numbered, numbering, merging, follows
-        gate = self.gate = SerialGate(lanes, [lane for lane, how in zip(lanes, numbered) if how is None])
+        self.gate = SerialGate(
+            lanes,
+            [lane for lane, how in zip(lanes, numbered) if how is None],
+            strict_from=END_HAND_OVER * numbering.phases,
+            phases=numbering.phases,
+        )
         self._times = [FRONTIER_MIN] * len(lanes)
         """The event time that came in band last on each lane."""
-        gate.stepwise, gate.phases = True, numbering.phases
-        gate.strict_from = END_HAND_OVER * numbering.phases
         self._frontier = FRONTIER_MIN
         self._pieces: list[Piece] = []
         self._runs: deque[tuple[Batch, str]] = deque()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-    from actorstream.ordering.base import Gate
+    from actorstream.ordering.none import NoOrder
     from actorstream.runtime.lanes import InLane
 
 
@@ -80,7 +80,7 @@ class TimestampInbox(Inbox):
     follows_while_blocked: ClassVar[bool] = True
 
     def __init__(
-        self, rows: OrderedRows, sides: list[InLane], side_gate: Gate, schemas: Mapping[str, Schema]
+        self, rows: OrderedRows, sides: list[InLane], side_gate: NoOrder, schemas: Mapping[str, Schema]
     ) -> None:
         super().__init__([*rows.lanes, *sides])
         self.alignment = Alignment([rows.mark, *sides])

@@ -93,7 +93,6 @@ class TestMergingByNumber:
     ) -> None:
         lanes, sequential = made
         gate = SerialGate(lanes)
-        gate.stepwise = True
         found: list[list[tuple[int, int]]] = []
         pieces: list[tuple[int, list[tuple[int, int]]]] = []
         while not all(lane.ended for lane in lanes):
@@ -124,13 +123,15 @@ class TestMergingByNumber:
             lane = gate.next()
             assert gate.reached >= reached or gate.reached < 0
             reached = max(reached, gate.reached)
-            if lane is None:
+            if lane is None and gate.is_complete:
+                gate.close()
+            elif lane is None:
                 left = [each for each in lanes if each.sent]
                 assert left
                 dice.choice(left).arrive()  # type: ignore[attr-defined]
-                continue
-            frame = lane.take()
-            assert frame.kind == FrameKind.END or frame.serial >= reached
+            else:
+                frame = lane.take()
+                assert frame.kind == FrameKind.END or frame.serial >= reached
 
 
 def number(serial: int) -> Frame:
@@ -149,7 +150,6 @@ class TestWaiting:
     def test_a_number_is_complete_when_every_lane_has_brought_or_promised_a_greater_one(self) -> None:
         one, two = Lane(0), Lane(1, promised=5)
         gate = SerialGate([one, two])
-        gate.stepwise = True
         one.waiting.extend([number(5), number(6)])
         assert gate.next() is one
         one.take()
@@ -163,8 +163,7 @@ class TestWaiting:
 
     def test_what_replicas_fired_at_one_heartbeat_comes_lane_after_lane(self) -> None:
         one, two = Lane(0, promised=7), Lane(1)
-        gate = SerialGate([one, two])
-        gate.phases = 3
+        gate = SerialGate([one, two], phases=3)
         two.waiting.append(number(7))
         assert gate.next() is None
         one.waiting.append(number(7))
@@ -178,6 +177,8 @@ class TestWaiting:
         assert gate.next() is late
         late.take()
         late.waiting.append(Frame(FrameKind.BARRIER, barrier=1))
+        assert gate.next() is None
+        gate.close()
         assert gate.next() is early
         assert gate.reached <= 4, "what comes behind the barrier is not known yet"
 
@@ -190,6 +191,9 @@ class TestWaiting:
         taken = []
         for _ in range(5):
             lane = gate.next()
+            if lane is None:
+                gate.close()
+                lane = gate.next()
             assert lane is not None
             taken.append("side" if lane is side else lane.waiting[0].serial)
             lane.take()
