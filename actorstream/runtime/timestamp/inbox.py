@@ -3,13 +3,12 @@ is that of one lane, or of the reader of a merge; the inbox adds side inputs, ma
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_MIN, FrameKind
 from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
@@ -19,54 +18,8 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.ordering.none import NoOrder
     from actorstream.runtime.lanes import InLane
-
-
-class OrderedRows(Protocol):
-    """What makes one sequence of lanes (`one_lane.OneLane`, `merge.MergeReader`).
-
-    Attributes:
-        lanes: bring the rows. mark: brings barriers and the end, as alignment sees it.
-        runs: batches that are ready, in order, each with the name of its input.
-        frontier: the event time that was promised downstream. last: the time of the last row that was given, or a later one
-            that was promised, as far as idle lanes need it.
-    """
-
-    lanes: list[InLane]
-    mark: Any
-    runs: deque[tuple[Batch, str]]
-    frontier: int
-    last: int
-
-    def next(self) -> Frame | None:
-        """Called when `runs` is empty: fills it, or returns the mark that is due behind all rows before it."""
-
-    def look(self) -> None:
-        """Takes in rows without giving any, so that promises can rise while an output is full."""
-
-    def done(self) -> None:
-        """The unit no longer needs the room of the rows that were given last."""
-
-    def passed(self) -> None:
-        """The unit has passed a barrier on."""
-
-    def rest(self) -> None:
-        """The unit has nothing to do."""
-
-    def reached(self) -> int:
-        """The event time below which no row will be given, apart from those in `runs`."""
-
-    def reached_at_barrier(self) -> int:
-        """As `reached`, of what came before the barrier that is being passed; the least of all times if that is not known. After
-        a resume rows come in other batches and to other replicas, so that a promise from behind the barrier is not theirs."""
-
-    def latest(self) -> int:
-        """The event time of the rows that came so far. It counts while lanes promise nothing because they are idle."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the rows that wait."""
-
-    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
-        """Restores the rows that `snapshot` returned. schemas: those of the inputs, by name."""
+    from actorstream.runtime.timestamp.merge import MergeReader
+    from actorstream.runtime.timestamp.one_lane import OneLane
 
 
 class TimestampInbox(Inbox):
@@ -80,7 +33,11 @@ class TimestampInbox(Inbox):
     follows_while_blocked: ClassVar[bool] = True
 
     def __init__(
-        self, rows: OrderedRows, sides: list[InLane], side_gate: NoOrder, schemas: Mapping[str, Schema]
+        self,
+        rows: OneLane | MergeReader,
+        sides: list[InLane],
+        side_gate: NoOrder,
+        schemas: Mapping[str, Schema],
     ) -> None:
         super().__init__([*rows.lanes, *sides])
         self.alignment = Alignment([rows.mark, *sides])

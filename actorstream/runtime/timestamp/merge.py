@@ -256,7 +256,14 @@ class Marks:
 
 
 class MergeReader:
-    """The sequence that one reader of a merge gets (`inbox.OrderedRows`)."""
+    """The sequence that one reader of a merge gets.
+
+    Attributes:
+        lanes: bring the rows. mark: brings barriers and the end, as alignment sees it.
+        runs: batches that are ready, in order, each with the name of its input.
+        frontier: the event time that was promised downstream. last: the time of the last row that was given, or a later one
+            that was promised, as far as idle lanes need it.
+    """
 
     def __init__(self, merge: TimestampMerge, ports: Ports, bit: int) -> None:
         """bit: of the reader's doorbell."""
@@ -272,6 +279,7 @@ class MergeReader:
         """Of rows that are ordered by what is in them; a merge with several readers has none."""
 
     def next(self) -> Frame | None:
+        """Called when `runs` is empty: fills it, or returns the mark that is due behind all rows before it."""
         mark = self.mark
         if mark.held or mark.ended:
             return None
@@ -301,6 +309,7 @@ class MergeReader:
         return Frame(FrameKind.END) if over else None
 
     def look(self) -> None:
+        """Takes in rows without giving any, so that promises can rise while an output is full."""
         self.merge.intake(self.number)
 
     def done(self) -> None:
@@ -322,13 +331,17 @@ class MergeReader:
         return reached if self.merge.runs.positions[self.number] >= logged else FRONTIER_MIN
 
     def reached(self) -> int:
+        """The event time below which no row will be given, apart from those in `runs`."""
         return min(self._bound(), self.ties.time())
 
     def reached_at_barrier(self) -> int:
+        """As `reached`, of what came before the barrier that is being passed; the least of all times if that is not known. After
+        a resume rows come in other batches and to other replicas, so that a promise from behind the barrier is not theirs."""
         reached = self.reached()  # nothing is merged while a barrier stands
         return reached if reached < IDLE else FRONTIER_MIN
 
     def latest(self) -> int:
+        """The event time of the rows that came so far. It counts while lanes promise nothing because they are idle."""
         return max(self.last, *(rows.last for rows in self.merge.lanes))
 
     def snapshot(self) -> dict[str, Any]:

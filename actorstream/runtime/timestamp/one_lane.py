@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OneLane:
-    """The sequence of one lane (`inbox.OrderedRows`)."""
+    """The sequence of one lane, with the methods of `merge.MergeReader`."""
 
     def __init__(self, rows: LaneRows, ports: Ports) -> None:
         self.rows, self.mark, self.lanes = rows, rows.lane, [rows.lane]

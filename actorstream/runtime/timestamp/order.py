@@ -24,13 +24,11 @@ from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.timestamp.inbox import OrderedRows
-    from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
 
 
@@ -44,7 +42,17 @@ class TimestampOrder(Order):
 
     @staticmethod
     def source(job: Job, source: Any, planned: PlannedReplica) -> Any:
-        return timed_source(job, source, planned) if planned.actor in job.timestamp.producers else source
+        """Several partitions are merged by time."""
+        if planned.actor not in job.timestamp.producers:
+            return source
+        node, slack = job.graph.actors[planned.actor], source.max_out_of_orderness
+        names = source.partitions()
+        share = names[planned.index :: node.replicas]
+        if len(share) < 2 or len(share) > MOST_PARTITIONS or inspect.iscoroutinefunction(source.read):
+            return source
+        origins = {name: at for at, name in enumerate(names)}
+        units = None if slack is None else node.outputs["default"].time_units_in(slack)
+        return MergedPartitions(source, node.make, origins, units)
 
     def made(self, replica: Replica) -> None:
         described = self.job.timestamp.producers.get(replica.name)
@@ -57,7 +65,7 @@ class TimestampOrder(Order):
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
         if not own:
             return None
-        rows: OrderedRows
+        rows: OneLane | MergeReader
         shared = self.shared.get(head.id)
         lanes = [LaneRows(*each) for each in _lanes(self.ends, head, own)] if shared is None else shared.lanes
         if shared is None and len(lanes) == 1:
@@ -66,7 +74,8 @@ class TimestampOrder(Order):
             rows = MergeReader(
                 shared or _merge(self.ends, head, lanes, own), ports, own[0].channel.receive_bit
             )
-        sides = _sides(self.job, links, len(lanes), self.ends.in_lane)
+        others = (link for link in links if link.edge.index not in self.job.timestamp.edges)
+        sides = [self.ends.in_lane(number, link) for number, link in enumerate(others, len(lanes))]
         return TimestampInbox(rows, sides, NoOrder(sides), head.context.inputs)
 
     def used(self, links: list[JobChannel]) -> list[JobChannel]:
@@ -124,14 +133,6 @@ def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[I
         yield lane, order, Spill(f"input {edge.name!r}")
 
 
-def _sides(
-    job: Job, links: list[JobChannel], first: int, side_lane: Callable[[int, JobChannel], InLane]
-) -> list[InLane]:
-    """The lanes of side inputs, numbered from `first` on."""
-    others = (link for link in links if link.edge.index not in job.timestamp.edges)
-    return [side_lane(first + number, link) for number, link in enumerate(others)]
-
-
 class _Bell:
     """The doorbell of the channels into a merge that several replicas read; the channels are made before the merge."""
 
@@ -167,22 +168,3 @@ def _offsets(job: Job, head: Replica) -> tuple[int, ...]:
     if described is None or described.places or ORIGIN not in described.columns:
         return ()
     return described.offsets
-
-
-def timed_source(job: Job, source: Any, planned: PlannedReplica) -> Any:
-    """The source that a replica reads: several partitions are merged by time."""
-    node = job.graph.actors[planned.actor]
-    names = source.partitions()
-    share = names[planned.index :: node.replicas]
-    if len(share) < 2 or len(share) > MOST_PARTITIONS or inspect.iscoroutinefunction(source.read):
-        return source
-    origins = {name: at for at, name in enumerate(names)}
-    return MergedPartitions(source, node.make, origins, slack_of(node, source))
-
-
-def slack_of(node: GraphActor, source: Any) -> int | None:
-    """Units of event time that the rows of a source may be out of order; None: they must not be."""
-    slack = source.max_out_of_orderness
-    if slack is None:
-        return None
-    return node.outputs["default"].time_units_in(slack)
