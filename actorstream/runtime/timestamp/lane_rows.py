@@ -1,25 +1,30 @@
-"""Rows of a lane with timestamp input while they wait. Decides nothing about order."""
+"""Rows of a lane with timestamp input while they wait, and what a checkpoint keeps of them. Decides nothing about order."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from actorstream.errors import ConfigurationError, Problem, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.saved import SavedRows
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.transports.base import FRONTIER_MIN, Frame
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from actorstream.events.saved import SavedRows
     from actorstream.runtime.lanes import InLane
 
 _ZEROS = np.zeros(1, np.int64)
 
-
+SavedLanes = list[tuple[str, int, list[SavedRows]]]
+"""In a checkpoint: input, replica of its producer, and its rows that wait, oldest first."""
 MOST_RUN = 1024
 """Frames that are taken in at once."""
 
@@ -184,6 +189,29 @@ class LaneRows:
             self.buffered = max(0, self.buffered - run.batch.nbytes)
 
 
+def saved_lane(rows: LaneRows, saved: list[SavedRows]) -> tuple[str, int, list[SavedRows]]:
+    """An entry of a checkpoint: rows of a lane, by where they come from."""
+    return rows.input, rows.order.replica, saved
+
+
+def by_lane(
+    snapshot: Sequence[Sequence[Any]], all_rows: Sequence[LaneRows]
+) -> Iterator[tuple[LaneRows, list[SavedRows]]]:
+    """Of each entry of a checkpoint, the lane that it belongs to. ConfigurationError: there is no such lane."""
+    known = {(rows.input, rows.order.replica): rows for rows in all_rows}
+    for name, replica, saved in snapshot:
+        if (name, replica) in known:
+            yield known[name, replica], saved
+        elif saved:
+            raise ConfigurationError(
+                Problem(
+                    f"input {name!r}",
+                    f"rows of replica {replica} of its producer wait in the checkpoint, and the run has no such replica",
+                    "the number of replicas that the checkpoint was made with",
+                )
+            )
+
+
 def zeros(rows: int) -> np.ndarray:
     """That many zeros, int64, not to be changed."""
     global _ZEROS
@@ -196,7 +224,5 @@ def times_of(batch: Batch) -> np.ndarray:
     """Event times as contiguous int64. SchemaError: the rows have none."""
     times = batch.event_times()
     if times is None:
-        from actorstream.errors import SchemaError
-
         raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
     return np.ascontiguousarray(times, np.int64)

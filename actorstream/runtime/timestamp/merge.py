@@ -14,10 +14,10 @@ import numpy as np
 
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.events.saved import save_rows, saved_rows
+from actorstream.metrics.counters import Counter
 from actorstream.native.scalegate import LEAVES
 from actorstream.runtime.idleness import Idleness
-from actorstream.runtime.timestamp.lane_rows import LaneRows, times_of
-from actorstream.runtime.timestamp.lane_snapshots import SavedLanes, by_lane, count_tied, saved_lane
+from actorstream.runtime.timestamp.lane_rows import LaneRows, SavedLanes, by_lane, saved_lane, times_of
 from actorstream.runtime.timestamp.merged_runs import RUNS, MergedRuns
 from actorstream.runtime.timestamp.ties import ValueTies
 from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
@@ -104,7 +104,10 @@ class TimestampMerge:
             self._saved = [self._kept(rows) for rows in self.lanes]
             self.at = view.logged
         if any(rows.buffered for rows in self.lanes):
-            count_tied(self.lanes, self.row)
+            spilled = sum(rows.spill.nbytes for rows in self.lanes)
+            tied = spilled + sum(rows.buffered for rows in self.lanes)
+            self.row[Counter.TIE_BYTES] = max(self.row[Counter.TIE_BYTES], tied)
+            self.row[Counter.SPILLED_BYTES] = max(self.row[Counter.SPILLED_BYTES], spilled)
 
     # -- lanes
 

@@ -24,8 +24,6 @@ from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
@@ -67,7 +65,7 @@ class TimestampOrder(Order):
             return None
         rows: OneLane | MergeReader
         shared = self.shared.get(head.id)
-        lanes = [LaneRows(*each) for each in _lanes(self.ends, head, own)] if shared is None else shared.lanes
+        lanes = _lanes(self.ends, head, own) if shared is None else shared.lanes
         if shared is None and len(lanes) == 1:
             rows = OneLane(lanes[0], ports)
         else:
@@ -109,10 +107,9 @@ def _merge(
     return TimestampMerge(lanes, runs, head.row)
 
 
-def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
-    """The lanes of links in timestamp order, each of one replica that sends, the order of their rows, and where these wait
-    that are too many for memory."""
-    job = ends.job
+def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> list[LaneRows]:
+    """The lanes of links in timestamp order, each of one replica that sends."""
+    job, found = ends.job, list[LaneRows]()
     counts = Counter(link.edge.index for link in own)
     offsets = _offsets(job, head)
     for index, link in enumerate(own):
@@ -130,7 +127,8 @@ def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[I
             local=not link.remote,
         )
         lane = InLane(index, edge.name, channel, ends.decoder(link), idles=idles)
-        yield lane, order, Spill(f"input {edge.name!r}")
+        found.append(LaneRows(lane, order, Spill(f"input {edge.name!r}")))
+    return found
 
 
 class _Bell:
@@ -155,8 +153,7 @@ def _shared(ends: Ends) -> dict[int, TimestampMerge]:
         for link in links:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
-        lanes = [LaneRows(*each) for each in _lanes(ends, heads[0], links)]
-        bell.merge = _merge(ends, heads[0], lanes, links, len(heads))
+        bell.merge = _merge(ends, heads[0], _lanes(ends, heads[0], links), links, len(heads))
         bell.merge.wake = lambda reader: worker.ring(reader.bit)
         found |= dict.fromkeys((head.id for head in heads), bell.merge)
     return found
