@@ -125,10 +125,11 @@ class Kernels:
     def unpark(self) -> None:
         self.pool.unpark()
 
-    def heard(self) -> None:
-        """Reads the eventfd after it has woken the loop."""
+    def heard(self, wake: Callable[[], None]) -> None:
+        """The eventfd has woken the loop: reads it, or it would again at once, and calls `wake`."""
         with suppress(BlockingIOError):
             os.read(self.eventfd, 8)
+        wake()
 
     def close(self) -> None:
         """Recalls the threads, and waits for the kernels that they run."""

@@ -72,7 +72,7 @@ class Schedule:
                 slice_ns=worker.turn_ns,
                 delay_ns=worker.turns.delays.draw_ns if worker.turns.delays.longest_s else None,
             )
-            worker.loop.add_reader(self.kernels.eventfd, kernels_done)
+            worker.loop.add_reader(self.kernels.eventfd, self.kernels.heard, kernels_done)
 
     def close(self) -> None:
         """Waits for the kernels that run; no other kernel begins."""

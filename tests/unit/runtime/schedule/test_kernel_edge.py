@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,15 @@ def test_what_a_kernel_gives_goes_on_when_it_is_collected_and_in_order(make: Any
     hand.edge.collect()
     assert hand.out == [2, 3, 4]
     assert not hand.edge.is_under_way()
+
+
+def test_a_kernel_that_is_done_wakes_the_loop_once(make: Any) -> None:
+    hand = make(chain())
+    kernels = hand.schedule.kernels
+    os.eventfd_write(kernels.eventfd, 1)
+    hand.worker.loop.run_until_complete(asyncio.sleep(0))
+    with pytest.raises(BlockingIOError):
+        os.eventfd_read(kernels.eventfd)
 
 
 def test_short_kernels_are_called_at_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
