@@ -49,30 +49,6 @@ class SourceChain:
             source promises, or another unit of the worker has something to do.
     """
 
-    __slots__ = (
-        "_begun",
-        "_bell",
-        "_ends",
-        "_lanes",
-        "_links",
-        "_made",
-        "_names",
-        "_panes",
-        "_producers",
-        "_promised",
-        "_read",
-        "_room",
-        "_room_asked",
-        "_rows",
-        "_told",
-        "_turn",
-        "_unit",
-        "ended",
-        "is_linked",
-        "makes_rows",
-        "members",
-    )
-
     def __init__(self, unit: SourceUnit, members: list[Replica], links: list[ChainLink]) -> None:
         self._unit, self.members, self._links = unit, members, links
         takers = {link.before for link in links}

@@ -42,19 +42,6 @@ class KernelChain:
         gates: the edges by which it leads into other units, by the number of the member behind each.
     """
 
-    __slots__ = (
-        "_batches",
-        "_end",
-        "_linked",
-        "_rows",
-        "_short",
-        "edges",
-        "gates",
-        "members",
-        "schema",
-        "tail",
-    )
-
     def __init__(
         self,
         edges: Sequence[KernelEdge],

@@ -56,30 +56,6 @@ class KernelEdge(DirectEdge):
     whichever thread runs the kernel. A kernel edge may also stand before the head of a unit, behind its inbox.
     """
 
-    __slots__ = (
-        "_behind",
-        "_bytes",
-        "_chain",
-        "_collected",
-        "_delay_ns",
-        "_limit",
-        "_linked",
-        "_most",
-        "_submitted",
-        "_waiting",
-        "_window",
-        "at_head",
-        "blocked",
-        "called_ns",
-        "exclusive",
-        "inner",
-        "kernel_ns",
-        "lane",
-        "pool",
-        "took_ns",
-        "unit",
-    )
-
     def __init__(
         self,
         consumer: Replica,
