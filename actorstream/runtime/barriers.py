@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint, StateFile
     from actorstream.checkpoint.state_writer import StateWriter
     from actorstream.control.link import ControlLink
+    from actorstream.runtime.ending import TwoPhase
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
 

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.contract import goes_with_batches
-from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits, marks
 from actorstream.plan.fuse import merges
 from actorstream.plan.pooling import has_pool
 from actorstream.runtime.barriers import restore_replicas
+from actorstream.runtime.ending import named
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.merged_edge import MergedEdge
 from actorstream.runtime.fast_paths.source_chain import SourceChain
@@ -21,7 +21,7 @@ from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
-from actorstream.runtime.size_policy import shared_rows
+from actorstream.runtime.size_policy import rows_or
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.unit import Unit
@@ -29,7 +29,7 @@ from actorstream.scheduling.base import UNBOUNDED
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
@@ -148,16 +148,15 @@ class _Builder:
 
     def _inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
         """What the first order that the inputs concern makes of them."""
-        found = (order.inbox(head, links, ports) for order in self.orders)
-        return next(inbox for inbox in found if inbox is not None)
+        return _first(order.inbox(head, links, ports) for order in self.orders)
 
     def _source_unit(self, head: Replica, planned: PlannedReplica) -> SourceUnit:
         job, source = self.job, head.actor
         node = job.graph.actors[planned.actor]
-        partitions = _opening(head, source.partitions)  # type: ignore[attr-defined]
+        partitions = named(head, source.partitions)  # type: ignore[attr-defined]
         share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
         source.on_bad_row = node.on_error  # type: ignore[attr-defined]
-        _opening(head, source.open, share)  # type: ignore[attr-defined]
+        named(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         return SourceUnit(
             self.worker,
@@ -209,8 +208,7 @@ class _Builder:
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             arenas = (lane.framing.arena for lane in lanes)
             replica.arena = replica.arena or next((arena for arena in arenas if arena is not None), None)
-            made = (order.edge(edge, replica, lanes) for order in self.orders)
-            own = next((each for each in made if each is not None), None)
+            own = _first(order.edge(edge, replica, lanes) for order in self.orders)
             if own is None and any(link.channel.id in job.merged for link in links):
                 own = self._merged(links[0], unit, lanes[0])
             replica.edges[edge.output].append(own or self._edge(edge, planned, unit, lanes))
@@ -245,14 +243,12 @@ class _Builder:
 
     def _lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane:
         """What the first order that a channel concerns makes of it."""
-        found = (order.lane(link, replica, unit, make) for order in self.orders)
-        return next(lane for lane in found if lane is not None)
+        return _first(order.lane(link, replica, unit, make) for order in self.orders)
 
     def _edge(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> OutEdge:
         if len(lanes) == 1:
             return lanes[0]
-        found = (order.router(edge, unit, lanes) for order in self.orders)
-        router = next((each for each in found if each is not None), None)
+        router = _first(order.router(edge, unit, lanes) for order in self.orders)
         deploy = self.job.deploy
         return RoutedEdge(
             router
@@ -262,15 +258,13 @@ class _Builder:
                 planned.index,
                 self.job.graph.actors[edge.consumer].replicas,
                 key_groups=deploy.key_groups,
-                batch_size=shared_rows(deploy),
+                batch_size=rows_or(deploy, None),
                 bounds=edge.bounds,
             ),
             lanes,
         )
 
 
-def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return method(*arguments)
-    except Exception as error:
-        raise operator_error(head.name, head.replica, None, error) from error
+def _first(found: Iterable[Any]) -> Any:
+    """The first answer of the orders that is not None; None: there is none."""
+    return next((each for each in found if each is not None), None)

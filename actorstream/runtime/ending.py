@@ -1,4 +1,5 @@
-"""How a worker ends: its sinks prepare once no barrier follows, and commit when those of all workers have (two phases)."""
+"""How a worker ends: its sinks prepare once no barrier follows, and commit when those of all workers have (two phases); and what
+they have prepared at barriers before."""
 
 from __future__ import annotations
 
@@ -6,17 +7,71 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.sink import END
 from actorstream.control.messages import Collected, Ended, Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from actorstream.control.link import ControlLink
     from actorstream.runtime.barriers import Barriers
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.two_phase import TwoPhase
+
+
+class TwoPhase:
+    """The tokens of a worker's sinks, by replica and barrier. Errors of sinks become OperatorErrors that name them."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[Replica, dict[int, Any]] = {}
+
+    def prepare(self, replica: Replica, barrier: int) -> Any:
+        """Makes what the sink received so far safe; returns its token."""
+        token = named(replica, replica.actor.prepare, barrier)  # type: ignore[attr-defined]
+        self._tokens.setdefault(replica, {})[barrier] = token
+        return token
+
+    def prepare_end(self, replicas: Iterable[Replica], *, encoded: bool) -> dict[int, bytes]:
+        """All input has ended: every sink prepares. Returns the tokens by replica as msgpack, if they are to be `encoded`."""
+        tokens: dict[int, bytes] = {}
+        for replica in replicas:
+            if replica.is_sink:
+                token = self.prepare(replica, END)
+                if encoded:
+                    tokens[replica.id] = named(replica, msgspec.msgpack.encode, token)
+        return tokens
+
+    def commit(self, barrier: int) -> None:
+        """Makes visible what was prepared up to `barrier`, oldest first: a barrier that never came in everywhere is
+        part of the next one that did."""
+        for replica, tokens in self._tokens.items():
+            for each in sorted(number for number in tokens if number <= barrier):
+                token = tokens.pop(each)
+                if token is not None:
+                    named(replica, replica.actor.commit, token)  # type: ignore[attr-defined]
+
+    def abort(self, replica: Replica) -> None:
+        """Undoes what the sink prepared and did not commit, and drops what it received since. OperatorError: the first
+        that failed; the rest was done nevertheless."""
+        tokens = self._tokens.pop(replica, {})
+        failed: BaseException | None = None
+        for token in [*(tokens[each] for each in sorted(tokens, reverse=True)), None]:
+            try:
+                named(replica, replica.actor.abort, token)  # type: ignore[attr-defined]
+            except Exception as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+
+def named(replica: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a method of an actor; OperatorError, which names its replica, in place of what it raises."""
+    try:
+        return method(*arguments)
+    except BaseException as error:  # a panic of Rust is no Exception
+        raise operator_error(replica.name, replica.replica, None, error) from error
 
 
 class Ending:

@@ -17,7 +17,7 @@ from actorstream.runtime.fast_paths.single_events import (
 from actorstream.runtime.framing import Framing, handed_over
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.size_policy import gathered_size, most_rows
+from actorstream.runtime.size_policy import MOST, gathered_size, rows_or
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Ends:
         lane = SendLane(
             channel,
             framing,
-            batch_size=most_rows(self.job.deploy),
+            batch_size=rows_or(self.job.deploy, MOST),
             sizing=gathered_size(self.job.deploy, link.channel, schemas.plain.row_bytes),
             on_blocked=on_blocked,
             single=single_sender(channel, rows, fingerprint, link.producer),

@@ -48,22 +48,14 @@ class Outbox(Emitter):
         try:
             events = self.events[to]
         except KeyError:
-            raise self._unknown(to) from None
+            raise ActorstreamError(no_output(f"actor {self.actor!r}", to, self.events)) from None
         if type(item) in BATCHES:
-            self._settle(to)
+            if events:  # the order of events and batches that are emitted to the same output is kept
+                self.batches.append((to, events.copy()))
+                events.clear()  # a hook's results may be on their way into this very list
             self.batches.append((to, item))
         else:
             events.append(item)
-
-    def _unknown(self, to: str) -> ActorstreamError:
-        return ActorstreamError(no_output(f"actor {self.actor!r}", to, self.events))
-
-    def _settle(self, to: str) -> None:
-        """Keeps the order of events and batches emitted to the same output."""
-        events = self.events[to]
-        if events:
-            self.batches.append((to, events.copy()))
-            events.clear()  # a hook's results may be on their way into this very list
 
     def gather(self, result: Any) -> None:
         """Takes what a hook has returned: an event, a batch, several of them, or nothing."""

@@ -48,13 +48,14 @@ Widths = dict[str, Width]
 """Output -> what is counted of its rows."""
 
 
+def taken_schemas(schemas: Mapping[str, Schema], edges: Mapping[str, Any]) -> dict[str, Schema]:
+    """The schemas of all outputs that somebody takes, but for dead letters, which are short."""
+    return {output: schema for output, schema in schemas.items() if edges.get(output) and output != "dead"}
+
+
 def widths_of(schemas: Mapping[str, Schema], edges: Mapping[str, Any]) -> Widths:
-    """The widths of all outputs that somebody takes; dead letters are short."""
-    return {
-        output: Width.of(schema.user)
-        for output, schema in schemas.items()
-        if edges.get(output) and output != "dead"
-    }
+    """The widths of these."""
+    return {output: Width.of(schema.user) for output, schema in taken_schemas(schemas, edges).items()}
 
 
 def metered(source: Iterator[Any], room: int, each: int, outbox: Outbox, widths: Widths) -> Metered:

@@ -3,11 +3,11 @@ when it sleeps."""
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.delays import Delays
 from actorstream.runtime.schedule.schedule import Schedule
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status, Unit
@@ -17,11 +17,27 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.ports import WatchingUnit, WorkerPort
+    from actorstream.topology.deploy import DeploySpec
 
 LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
 LONG_SPIN_NS = 1_000_000
 PUBLISH_S = 0.02
+
+
+class Delays:
+    """Draws random delays of the hand-overs of one process, as `[testing]` of a deployment says, so that races show."""
+
+    def __init__(self, deploy: DeploySpec, process: int) -> None:
+        testing = deploy.testing
+        self.longest_s = testing.delay.total_seconds() if testing is not None else 0.0
+        self._random = random.Random(testing.seed + process if testing is not None else 0)
+
+    def draw_s(self) -> float:
+        return self._random.random() * self.longest_s
+
+    def draw_ns(self) -> int:
+        return int(self.draw_s() * 1e9)
 
 
 class Turns:

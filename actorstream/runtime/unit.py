@@ -16,8 +16,8 @@ from actorstream.metrics.counters import Counter
 from actorstream.runtime.async_hooks import AsyncHooks
 from actorstream.runtime.pausing import PausedHooks
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.row_budget import row_budget_of
 from actorstream.runtime.send_lane import SendLane
+from actorstream.runtime.size_policy import RowBudget
 from actorstream.runtime.timers import UnitTimers
 from actorstream.transports.base import FrameKind
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from actorstream.runtime.fast_paths.merged_edge import MergedEdge
     from actorstream.runtime.ports import WorkerPort
-    from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.static_inputs import StaticInputs
 
@@ -93,7 +92,7 @@ class Unit:
     @cached_property
     def row_budget(self) -> RowBudget | None:
         """Bounds the rows that are taken in at once; None: nothing does. Asked for once rows flow."""
-        return row_budget_of([*self.members, *(each for edge in self.merged for each in edge.reached())])
+        return RowBudget.of([*self.members, *(each for edge in self.merged for each in edge.reached())])
 
     def add(self, replica: Replica) -> None:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""

@@ -24,10 +24,9 @@ from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.counting import CounterReports
-from actorstream.runtime.ending import Ending, stop_replica
+from actorstream.runtime.ending import Ending, TwoPhase, stop_replica
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.turns import Turns
-from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Unit
 
 if TYPE_CHECKING:

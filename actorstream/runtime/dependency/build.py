@@ -24,36 +24,21 @@ from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from actorstream.dgs.deployment import ProgramDeployment
-    from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.plan.job import Job, JobChannel, TreeLink
-    from actorstream.runtime.ports import WorkerPort
+    from actorstream.runtime.ends import Ends
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
-    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
 
 class ProgramBuilder:
-    """Builds what one actor's plan needs in one process.
+    """Builds what one actor's plan needs in the process that `ends` are of."""
 
-    Args:
-        senders, receivers: the ends of channels that this process has, by number.
-    """
-
-    def __init__(
-        self,
-        worker: WorkerPort,
-        actor: str,
-        senders: Mapping[int, SendChannel],
-        receivers: Mapping[int, ReceiveChannel],
-    ) -> None:
-        self.worker, self.actor = worker, actor
-        self.job: Job = worker.job
+    def __init__(self, ends: Ends, actor: str) -> None:
+        self.ends, self.worker, self.actor = ends, ends.worker, actor
+        self.job: Job = ends.job
         self.deployment: ProgramDeployment = self.job.programs[actor]
-        self.senders, self.receivers = senders, receivers
         self.owners = {
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
         }
@@ -70,13 +55,8 @@ class ProgramBuilder:
 
     # -- the workers
 
-    def unit(
-        self,
-        replicas: Sequence[Replica],
-        incoming: Mapping[int, Sequence[JobChannel]],
-        decoder: Callable[[JobChannel], Callable[[Frame], Batch]],
-    ) -> ProgramUnit:
-        """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
+    def unit(self, replicas: Sequence[Replica]) -> ProgramUnit:
+        """The unit of the replicas that are in this process."""
         tree = self.deployment.tree
         children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
         plan = PlanWorkers([self._tree_worker(replica) for replica in replicas], tree.parents, children)
@@ -92,8 +72,8 @@ class ProgramBuilder:
         }
         unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
         for each in plan.workers:
-            for link in incoming[each.replica.id]:
-                self._add_lane(unit, each, link, decoder(link))
+            for link in self.ends.incoming[each.replica.id]:
+                self._add_lane(unit, each, link)
             for tag in {tag for lane in each.lanes for tag in lane.tags}:
                 found = [
                     (lane, word) for lane in each.lanes for word, tags in lane.words.items() if tag in tags
@@ -144,12 +124,11 @@ class ProgramBuilder:
         }
         return found
 
-    def _add_lane(
-        self, unit: ProgramUnit, each: TreeWorker, link: JobChannel, decode: Callable[[Frame], Batch]
-    ) -> None:
+    def _add_lane(self, unit: ProgramUnit, each: TreeWorker, link: JobChannel) -> None:
+        decode = self.ends.decoder(link, single=False)
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
         lane = TagLane(
-            InLane(len(each.lanes), link.edge.name, self.receivers[link.channel.id], decode),
+            InLane(len(each.lanes), link.edge.name, self.ends.receivers[link.channel.id], decode),
             {
                 words.promise: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
                 for stream, words in streams.items()
@@ -176,19 +155,19 @@ class ProgramBuilder:
         arena = self.worker.transport.arena if self.worker.transport is not None else None
         where, channel, tree = f"{self.actor}, w{link.receiver}", link.channel, self.deployment.tree
         goes_up = tree.parents.get(link.sender) == link.receiver
-        if link.sender in self._here and channel.id in self.senders:
+        if link.sender in self._here and channel.id in self.ends.senders:
             each = self._here[link.sender]
-            sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
+            sender = TreeSender(self.ends.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:
                 each.up = sender
             else:
                 each.down[tree.children(link.sender).index(link.receiver)] = sender
             self.worker.by_bit[channel.send_bit] = unit
-        if link.receiver in self._here and channel.id in self.receivers:
+        if link.receiver in self._here and channel.id in self.ends.receivers:
             state = self.deployment.state_class(link.sender if goes_up else link.receiver)
             child = tree.children(link.receiver).index(link.sender) if goes_up else -1
             codec, watches = Codec(state, where, unit.clock), self.worker.turns.watches
-            receiver = TreeReceiver(self.receivers[channel.id], codec, watches=watches)
+            receiver = TreeReceiver(self.ends.receivers[channel.id], codec, watches=watches)
             self._here[link.receiver].receivers.append((receiver, child))
             self.worker.by_bit[channel.receive_bit] = unit
 

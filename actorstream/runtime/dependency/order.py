@@ -7,7 +7,6 @@ worker. So a worker sends its outputs before any message about its state, and ea
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from actorstream.ordering.causal import CausalOrder
@@ -35,19 +34,14 @@ class DependencyOrder(Order):
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)
-        self.programs = {
-            actor: ProgramBuilder(ends.worker, actor, ends.senders, ends.receivers)
-            for actor in ends.job.programs
-        }
+        self.programs = {actor: ProgramBuilder(ends, actor) for actor in ends.job.programs}
 
     def units(self) -> Mapping[int, Unit]:
         found: dict[int, Unit] = {}
         for actor, builder in self.programs.items():
             replicas = [each for each in self.ends.replicas.values() if each.name == actor]
             if replicas:
-                decoder = partial(self.ends.decoder, single=False)
-                unit = builder.unit(replicas, self.ends.incoming, decoder)
-                found.update(dict.fromkeys((each.id for each in replicas), unit))
+                found.update(dict.fromkeys((each.id for each in replicas), builder.unit(replicas)))
         return found
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
@@ -58,13 +52,13 @@ class DependencyOrder(Order):
         return FifoInbox(lanes, CausalOrder(lanes, groups), ports)
 
     def is_numbered(self, link: JobChannel) -> bool:
-        return is_causal(self.job, link)
+        return bool(_group(self.job, link))
 
     def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         if link.edge.consumer in self.programs:
             unit.runs = True
             return make(waiting=Waiting.SELECTIONS)
-        if not is_causal(self.job, link):
+        if not _group(self.job, link):
             return None
         assert isinstance(unit, ProgramUnit)
         lane = make(clock=unit.clock)
@@ -74,11 +68,6 @@ class DependencyOrder(Order):
     def edge(self, edge: Edge, replica: Replica, lanes: Sequence[SendLane]) -> TagEdge | None:
         builder = self.programs.get(edge.consumer)
         return None if builder is None else builder.edge(edge, replica, lanes)
-
-
-def is_causal(job: Job, link: JobChannel) -> bool:
-    """Whether the rows of a channel have an order with those of other channels to the same consumer."""
-    return bool(_group(job, link))
 
 
 def _group(job: Job, link: JobChannel) -> frozenset[int]:

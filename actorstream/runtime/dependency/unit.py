@@ -218,9 +218,6 @@ class ProgramUnit(Unit):
         self.checkpoints.complete(over=True)
         return super()._end()
 
-    def start_barrier(self, barrier: int) -> None:
-        """Barriers come in with the input, or as marks from other workers."""
-
     def snapshot(self, replica: Replica) -> Any:
         each = next((each for each in self.workers if each.replica is replica), None)
         return None if each is None else self.checkpoints.of_ended(each)

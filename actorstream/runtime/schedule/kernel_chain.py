@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from actorstream.native.panes import PanesStep
     from actorstream.operators.linked import Linked
     from actorstream.operators.prepared import Prepared
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
@@ -198,10 +199,15 @@ def _way(edge: KernelEdge) -> tuple[list[KernelEdge], dict[int, MergedEdge]]:
         edges.append(after)
 
 
+def _only(consumer: Replica) -> OutEdge | None:
+    """The only edge of a replica; else None."""
+    edges = consumer.edges.get("default", [])
+    return edges[0] if len(edges) == 1 else None
+
+
 def _gate(consumer: Replica) -> MergedEdge | None:
     """The only edge of a replica, if a chain can go on behind it in another unit; else None."""
-    edges = consumer.edges.get("default", [])
-    only = edges[0] if len(edges) == 1 else None
+    only = _only(consumer)
     return only if isinstance(only, MergedEdge) and not only.marks_rows else None
 
 
@@ -209,15 +215,13 @@ def _next(consumer: Replica) -> KernelEdge | None:
     """The only edge of a replica, if it is a kernel edge to a replica without a state; else None."""
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
-    edges = consumer.edges.get("default", [])
-    only = edges[0] if len(edges) == 1 else None
+    only = _only(consumer)
     return only if isinstance(only, KernelEdge) and not only.exclusive else None
 
 
 def _end(consumer: Replica) -> Replica | None:
     """The only neighbour that a replica calls, if it may take in the rows of a chain; else None."""
-    edges = consumer.edges.get("default", [])
-    only = edges[0] if len(edges) == 1 else None
+    only = _only(consumer)
     if type(only) is not DirectEdge or not goes_with_batches(type(only.consumer.actor), "link_end"):
         return None
     end = only.consumer

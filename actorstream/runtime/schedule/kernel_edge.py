@@ -280,7 +280,7 @@ class KernelEdge(DirectEdge):
         """Sends on the result of a kernel that has run."""
         consumer, job = self.consumer, prepared.job
         began, took = monotonic_ns(), job.took_ns
-        self._measured(took)
+        self.kernel_ns = took if not self.kernel_ns else self.kernel_ns + (took - self.kernel_ns) / 8
         if self.exclusive:  # its state has changed, so nothing is run again; `finish` raises errors
             consumer.begin(batch, self.input)
             made = consumer.calls[self.input].finished(batch, prepared.finish)  # type: ignore[union-attr]
@@ -303,9 +303,6 @@ class KernelEdge(DirectEdge):
             consumer.begin(batch, self.input)
             consumer.execute_ns += took + monotonic_ns() - began
             _send(consumer, made)
-
-    def _measured(self, took_ns: int) -> None:
-        self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
 
     def plan(self, slice_ns: int, workers: int) -> None:
         """Decides by the measured cost how many batches a thread takes before it looks at other kernels (a slice's worth,

@@ -122,9 +122,6 @@ class Kernels:
         self.pool.unpark()
         return False
 
-    def unpark(self) -> None:
-        self.pool.unpark()
-
     def heard(self, wake: Callable[[], None]) -> None:
         """The eventfd has woken the loop: reads it, or it would again at once, and calls `wake`."""
         with suppress(BlockingIOError):

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.schedule.kernels import Kernels
-from actorstream.runtime.schedule.operators_of import operators_of
-from actorstream.runtime.size_policy import queued_rows
+from actorstream.runtime.size_policy import USUAL, rows_or
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status, Unit
 from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.base import Operator
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from actorstream.plan.job import Job
     from actorstream.runtime.ports import WorkerPort
-    from actorstream.scheduling.base import Operator
 
 QUEUE_BATCHES = 8
 """Jumbo tuples an operator that QST's capacity is made of: C = operators * QUEUE_BATCHES * batch_size tuples."""
@@ -55,7 +57,7 @@ class Schedule:
             SCHEDULES[deploy.schedule],
             slice_ns=worker.turn_ns,
             window_ns=max(1, round(deploy.ct_window.total_seconds() * 1e9)),
-            capacity=max(1, len(operators)) * QUEUE_BATCHES * queued_rows(deploy),
+            capacity=max(1, len(operators)) * QUEUE_BATCHES * rows_or(deploy, USUAL),
         )
         self._waiting = {each.index: deque() for each in operators}
         self._frame_rows = dict.fromkeys(self._waiting, 1.0)
@@ -135,7 +137,7 @@ class Schedule:
                 frames = sum(lane.channel.waiting() for lane in unit.in_lanes)
                 rows += max(1.0, frames * self._frame_rows[operator.index])
             else:
-                rows += queued_rows(self._worker.job.deploy)  # a source has at least that to give
+                rows += rows_or(self._worker.job.deploy, USUAL)  # a source has at least that to give
         operator.worklist = rows
 
     def _only_sources(self) -> bool:
@@ -184,7 +186,7 @@ class Schedule:
 
     def unpark(self) -> None:
         if self.kernels is not None:
-            self.kernels.unpark()
+            self.kernels.pool.unpark()
 
     def publish(self, units: list[Unit]) -> None:
         """Writes the statistics of the operators to the counters of their replicas."""
@@ -201,6 +203,33 @@ class Schedule:
                 row[Counter.POOLED_PS] = int(measured.mean_pooled * 1000)
                 row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)
+
+
+def operators_of(job: Job, units: Sequence[Unit]) -> tuple[list[Operator], dict[int, Operator]]:
+    """The operators in topological order, and that of each unit by the unit's identity.
+
+    An operator is an actor with the neighbours that it calls directly; its replicas here are its partitions."""
+    by_head: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_head.setdefault(unit.head.name, []).append(unit)
+    heads = {member.name: unit.head.name for unit in units for member in unit.members}
+    numbers = {name: index for index, name in enumerate(by_head)}
+    operators = []
+    for name, own in by_head.items():
+        upstream = _upstream(job, name, heads, numbers)
+        operators.append(Operator(name, numbers[name], limit=len(own), upstream=upstream))
+    return operators, {id(unit): operators[numbers[name]] for name, own in by_head.items() for unit in own}
+
+
+def _upstream(job: Job, name: str, heads: dict[str, str], numbers: dict[str, int]) -> list[tuple[int, float]]:
+    """The operators of this process that feed an operator, with their shares. All outputs of an actor count alike."""
+    found = []
+    for edge in job.graph.actors[name].inputs:
+        if edge.static or edge.producer not in heads or heads[edge.producer] == name:
+            continue
+        outputs = {each.output for each in job.graph.consumers(edge.producer) if not each.static}
+        found.append((numbers[heads[edge.producer]], 1.0 / len(outputs)))
+    return found
 
 
 class _Turn:

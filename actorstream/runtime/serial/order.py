@@ -10,7 +10,7 @@ from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
-from actorstream.runtime.size_policy import most_rows
+from actorstream.runtime.size_policy import MOST, rows_or
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SerialOrder(Order):
         numbering = self._numbering(replica.unit, described.point)
         if described.numbers:
             deploy = self.job.deploy
-            numberer = Numberer(replica, numbering, described, most_rows(deploy), deploy.edge_bytes)
+            numberer = Numberer(replica, numbering, described, rows_or(deploy, MOST), deploy.edge_bytes)
             replica.unit.closers.append(numberer.close)
             replica.stamp = numberer
             unit = replica.unit

@@ -11,7 +11,7 @@ from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
-from actorstream.runtime.size_policy import merged_rows
+from actorstream.runtime.size_policy import MERGED, rows_or
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
@@ -99,7 +99,7 @@ def _merge(
         [lane.order.rank for lane in lanes],
         schemas,
         readers=readers,
-        batch_size=merged_rows(job.deploy),
+        batch_size=rows_or(job.deploy, MERGED),
         ties=max(len(lane.order.columns) for lane in lanes),
         one_stream=one_stream and not any(lane.order.by_value for lane in lanes),
         as_events=not any(call.takes_batch for call in head.calls.values()),

@@ -67,11 +67,6 @@ class Ascending:
             self.last = frontier
         return None
 
-    @property
-    def rows(self) -> int:
-        """Rows that wait."""
-        return 0
-
     def snapshot(self) -> Saved:
         return self.last, None
 

@@ -10,8 +10,8 @@ from actorstream.connectors.sink import END, Sink
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import CounterTable
+from actorstream.runtime.ending import TwoPhase
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.two_phase import TwoPhase
 
 
 class Staged(Sink):

@@ -200,7 +200,7 @@ def test_the_loop_hears_of_what_is_done_and_of_nothing_else(make: Any) -> None:
     assert kernels is not None
     hand.push(1)
     assert (kernels.done(), kernels.park()) == ([], True)
-    kernels.unpark()
+    kernels.pool.unpark()
     hand.run()
     assert (kernels.done(), kernels.park()) == ([hand.unit], False)
     hand.edge.collect()

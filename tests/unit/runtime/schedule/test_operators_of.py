@@ -5,7 +5,7 @@ from __future__ import annotations
 from actorstream.operators.split import Split
 from actorstream.operators.union import Union
 from actorstream.runtime.build import build_units
-from actorstream.runtime.schedule.operators_of import operators_of
+from actorstream.runtime.schedule.schedule import operators_of
 from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, DoubleBatch, Numbers
