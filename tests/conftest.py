@@ -3,6 +3,7 @@ Ctrl-C reaches the processes that tests start, also where a shell started the te
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -40,14 +41,11 @@ def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
 
 def pytest_collection_finish() -> None:
     """Hundreds of thousands of objects belong to the modules and tests. The collector does not look at them again, neither
-    here nor in the thousands of workers that the tests fork, each of which would copy their pages to do so."""
+    here nor in the thousands of workers that the tests fork, each of which would copy their pages to do so. At the end of
+    the process, behind the collections that pytest makes for its warnings, what the modules hold goes away in order."""
     gc.enable()
     gc.freeze()
-
-
-def pytest_sessionfinish() -> None:
-    """What the modules hold goes away in order at the end of the process."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)
 
 
 @pytest.fixture

@@ -29,8 +29,14 @@ def claims_an_order(topology: Path) -> bool:
     return any(each.how == "sequence" for each in found)
 
 
+# Written down, since reading every topology of apps/ takes each process of pytest half a second.
 ORDERED = [
-    str(path.relative_to(ROOT)) for path in sorted((ROOT / "apps").glob("*/*.toml")) if claims_an_order(path)
+    "apps/call_fraud/topology.toml",
+    "apps/linear_road/topology.toml",
+    *(f"apps/spike_detection/{name}.toml" for name in ("batch", "nab", "native", "topology")),
+    *(f"apps/tpcx_bb/{query}.toml" for query in ("q1", "q15", "q1_hourly", "q2", "q2_pairs", "q3", "q4")),
+    "apps/word_count/running.toml",
+    "apps/ysb/swa.toml",
 ]
 
 
@@ -48,13 +54,9 @@ def matrix(topology: str, runs: int, **options: Any) -> None:
     )
 
 
-def test_the_apps_that_claim_an_order_are_known() -> None:
-    queries = {
-        f"apps/tpcx_bb/{query}.toml" for query in ("q1", "q1_hourly", "q2", "q2_pairs", "q3", "q4", "q15")
-    }
-    others = {"call_fraud/topology.toml", "linear_road/topology.toml", "word_count/running.toml"}
-    others |= {f"spike_detection/{name}.toml" for name in ("topology", "batch", "native", "nab")}
-    assert queries | {f"apps/{name}" for name in others} <= set(ORDERED)
+def test_the_apps_that_claim_an_order_are_the_ones_written_down() -> None:
+    topologies = sorted((ROOT / "apps").glob("*/*.toml"))
+    assert [str(path.relative_to(ROOT)) for path in topologies if claims_an_order(path)] == ORDERED
 
 
 @pytest.mark.parametrize("topology", ["apps/tpcx_bb/q2_pairs.toml", "apps/word_count/running.toml"])

@@ -173,7 +173,7 @@ ctypes_library = ctypes.CDLL(LIBRARY)
 ctypes_value, ctypes_dear, ctypes_total = ctypes_library.value, ctypes_library.dear, ctypes_library.total
 
 
-@numba.cfunc(numba_signature())
+@numba.cfunc(numba_signature(), cache=True)
 def numba_value(columns, rows, out):  # type: ignore[no-untyped-def]
     price = numba.carray(columns[0], rows, np.float64)
     quantity = numba.carray(columns[1], rows, np.int64)
@@ -183,7 +183,7 @@ def numba_value(columns, rows, out):  # type: ignore[no-untyped-def]
     return 0
 
 
-@numba.cfunc(numba_signature())
+@numba.cfunc(numba_signature(), cache=True)
 def numba_dear(columns, rows, out):  # type: ignore[no-untyped-def]
     price = numba.carray(columns[0], rows, np.float64)
     is_dear = numba.carray(out, rows, np.uint8)
@@ -192,7 +192,7 @@ def numba_dear(columns, rows, out):  # type: ignore[no-untyped-def]
     return 0
 
 
-@numba.cfunc(numba_signature())
+@numba.cfunc(numba_signature(), cache=True)
 def numba_total(columns, rows, out):  # type: ignore[no-untyped-def]
     numba.carray(out, 1, np.int64)[0] += numba.carray(columns[0], rows, np.int64).sum()
     return 0
