@@ -16,7 +16,7 @@ _spin = lib.as_doorbell_spin
 _wait = lib.as_doorbell_wait
 _park = lib.as_doorbell_park
 _unpark = lib.as_doorbell_unpark
-_sleep = lib.as_doorbell_sleep
+_look = lib.as_doorbell_look
 
 
 class Doorbell:
@@ -103,10 +103,9 @@ class Doorbell:
         """After waking, for whatever reason: rings need not write the eventfd any more; empties it."""
         _unpark(self._bell or self.handle)
 
-    def sleep(self, descriptor: int, ns: int) -> bool:
-        """Sleeps for up to `ns` nanoseconds, without the GIL, until something rings or `descriptor` is readable. False: something
-        had rung, and it did not sleep."""
-        return bool(_sleep(self._bell or self.handle, descriptor, ns) == 0)
+    def look(self, descriptor: int, ns: int) -> bool:
+        """Looks without the GIL, up to `ns` nanoseconds, whether `descriptor` is readable. False: no, or something has rung."""
+        return bool(_look(self._bell or self.handle, descriptor, ns) == 0)
 
     def close(self) -> None:
         """Gives the handle up. Rings over which this doorbell is rung keep it until they are closed."""

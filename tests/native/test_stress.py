@@ -31,7 +31,6 @@ MODES = {
         "many-words",
         "collect-one",
         "answered-many",
-        "whole-sleeps",
     ],
     "channel": [
         "plain",

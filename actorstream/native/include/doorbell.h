@@ -41,8 +41,8 @@ uint32_t as_doorbell_wait(as_doorbell *bell, uint64_t ns, uint32_t *out, uint32_
 int as_doorbell_park(as_doorbell *bell);
 /* Owner, after waking: clears parked and drains the eventfd. */
 void as_doorbell_unpark(as_doorbell *bell);
-/* Owner: parks, sleeps for up to `ns` until something rings or `descriptor` is readable, and unparks. AS_AGAIN: as of
-   as_doorbell_park, and it did not sleep. */
-int as_doorbell_sleep(as_doorbell *bell, int descriptor, uint64_t ns);
+/* Owner: looks for up to `ns` whether something is pending or `descriptor` is readable, and gives the core away between two
+   looks. AS_OK: the descriptor is readable; AS_AGAIN: something is pending, or the time is over. */
+int as_doorbell_look(const as_doorbell *bell, int descriptor, uint64_t ns);
 /* cffi: end */
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -219,16 +220,17 @@ void as_doorbell_unpark(as_doorbell *bell) {
     empty(bell->eventfd);
 }
 
-int as_doorbell_sleep(as_doorbell *bell, int descriptor, uint64_t ns) {
-    struct pollfd watched[2] = {{descriptor, POLLIN, 0}, {bell->eventfd, POLLIN, 0}};
-    struct timespec limit = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    if (as_doorbell_park(bell) != AS_OK) {
-        return AS_AGAIN;
+int as_doorbell_look(const as_doorbell *bell, int descriptor, uint64_t ns) {
+    struct pollfd watched = {descriptor, POLLIN, 0};
+    uint64_t start = as_now_ns();
+    while (!as_doorbell_pending(bell)) {
+        if (poll(&watched, 1, 0) > 0) {
+            return AS_OK;
+        }
+        if (as_now_ns() - start >= ns) {
+            break;
+        }
+        sched_yield(); /* to the threads that make the descriptor readable, if they share this core */
     }
-    ppoll(watched, 2, &limit, NULL); /* whoever wakes early looks again */
-    atomic_store_explicit(&bell->shared->parked, 0, memory_order_seq_cst);
-    if (watched[1].revents) {
-        empty(bell->eventfd);
-    }
-    return AS_OK;
+    return AS_AGAIN;
 }

@@ -2,7 +2,7 @@
 
 A socket has no bits. So `collect`, `wait` and `park` read the network first, on the worker's loop thread, and what is
 read rings the bits. A parked worker sleeps in its event loop, which watches the transport's descriptor or timer. Where the
-network has a descriptor, `wait` and `spin` sleep on it: a loop in Python would take the core that its threads need.
+network has a descriptor, `wait` and `spin` look at it in C, and let the network's threads run between two looks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from actorstream.native.doorbell import Doorbell
 class Reader(Protocol):
     """Takes in what has come over the network, and never waits.
 
-    `poll` takes in all, or much. With `first` it takes in one packet, for a worker that has waited; it looks for more once it
-    has dealt with the packet. `rest` is called before a worker sleeps, and takes in whatever would not wake it."""
+    `poll` takes in all, or much. `first` takes in one packet, for a worker that has waited and looks for more once it has dealt
+    with the packet; it returns what the packet rings. `rest` is called before a worker sleeps, and takes in whatever would not
+    wake it."""
 
-    def poll(self, *, first: bool = False) -> None: ...
+    def poll(self) -> None: ...
+    def first(self) -> list[int]: ...
     def rest(self) -> None: ...
 
 
@@ -56,9 +58,7 @@ class PolledDoorbell(Doorbell):
         """Waits for up to `ns` nanoseconds until something has rung."""
         if self.descriptor is not None:
             self.reader.rest()
-            if self.sleep(self.descriptor, ns):
-                self.reader.poll(first=True)
-            return super().collect()
+            return self.reader.first() if self.look(self.descriptor, ns) else super().collect()
         end = monotonic_ns() + ns
         while not (rung := self.collect()) and monotonic_ns() < end:
             sched_yield()  # a peer that has no core of its own could not send
@@ -67,7 +67,7 @@ class PolledDoorbell(Doorbell):
     def spin(self, ns: int) -> bool:
         if self.descriptor is not None:
             self.reader.rest()
-            if self.sleep(self.descriptor, ns):
+            if self.look(self.descriptor, ns):
                 self.reader.poll()
             return self.pending()
         end = monotonic_ns() + ns

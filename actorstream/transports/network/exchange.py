@@ -97,12 +97,12 @@ class Exchange:
         self.receivers: dict[int, NetworkReceiveChannel] = {}
         self.arrivals = Arrivals(self)
         self._incarnation = new_incarnation()
-        self._flushing = self._polling = self._again = False
+        self._flushing = self._again = False
         self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
         self._rung: set[int] | None = None
-        """What is to ring once all packets are taken in; None: it rings at once."""
+        """What is to ring once all packets are taken in; None: none are, and it rings at once."""
         self.closed = False
 
     # -- channel ends
@@ -148,24 +148,12 @@ class Exchange:
 
     # -- what goes and comes
 
-    def poll(self, *, first: bool = False) -> None:
-        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed. `first`: the worker has waited, and
-        has the first packet sooner if nothing else is done; it looks again before it sleeps."""
-        if self.closed or self._polling:
+    def poll(self) -> None:
+        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed."""
+        if self.closed or self._rung is not None:
             return
-        self._polling = True
-        try:
-            if not first:
-                self._poll_all()
-            elif (parts := self.port.receive(expected=True)) is not None:
-                self.arrivals.take(*parts)
-        finally:
-            self._polling = False
-
-    def _poll_all(self) -> None:
         receive, take, left = self.port.receive, self.arrivals.take, AT_ONCE
-        rung: set[int] = set()
-        self._rung = rung
+        rung = self._rung = set()
         try:
             while left > 0 and (parts := receive()) is not None:
                 left -= take(*parts)
@@ -178,11 +166,24 @@ class Exchange:
             self._again = True
             _loop(self.worker).call_soon(self._poll_again)
 
+    def first(self) -> list[int]:
+        """Takes in one packet, and nothing else, for a worker that has waited: it deals with the packet sooner, and looks again
+        before it sleeps. Returns what the packet rings, instead of ringing."""
+        parts = None if self.closed else self.port.receive(expected=True)
+        if parts is None:
+            return []
+        rung = self._rung = set()
+        try:
+            self.arrivals.take(*parts)
+        finally:
+            self._rung = None
+        return list(rung)
+
     def rest(self) -> None:
         """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""
         if not self.port.is_drained:
             self.poll()
-        elif not self.closed and not self._polling:
+        elif not self.closed and self._rung is None:
             self.flush()
 
     def _poll_again(self) -> None:
