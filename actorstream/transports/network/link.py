@@ -39,7 +39,7 @@ MOST_FOLLOWING = FOLLOWING_BYTES // LEAST_INLINE
 """A packet has at most so many payloads behind it."""
 WINDOW = 1024
 """With so many unacknowledged messages, credits and promises wait: later ones replace them."""
-ACK_MESSAGES, ACK_BYTES = 256, 1 << 20
+ACK_MESSAGES, ACK_BYTES = 256, 8 << 20
 """What is acknowledged at once; less waits for a message that goes back anyway, or for the next timer."""
 
 
