@@ -14,6 +14,7 @@ TESTED = [
     "native/test_emitter.py",
     "native/test_take.py",
     "native/test_frames.py",
+    "native/test_messages.py",
     "native/test_rooms.py",
     "events/test_feed.py",
     "events/test_event_codec.py",

@@ -28,3 +28,4 @@ PyObject *as_jumbo_of_bytes(PyObject *module, PyObject *const *args, Py_ssize_t 
 /* Add types to the module; -1 with an error. */
 int as_add_received(PyObject *module);
 int as_add_rooms(PyObject *module);
+int as_add_messages(PyObject *module);

@@ -49,7 +49,7 @@ class MpiPort:
         self.descriptor, self.is_drained = None, False
         """MPI has no descriptor."""
 
-    def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None:
+    def send(self, peer: int, packet: bytes, bodies: list[memoryview]) -> None:
         """Starts to send. The bytes must stay as they are until MPI has taken them, so they are kept here."""
         byte = self._mpi.BYTE
         sends = self._sends.setdefault(peer, deque())
@@ -59,8 +59,8 @@ class MpiPort:
         if self.on_traffic is not None:
             self.on_traffic()
 
-    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:
-        """A packet that has come whole, and what follows it; None: none has. It makes no difference that one is expected."""
+    def receive(self) -> tuple[Any, Sequence[Any]] | None:
+        """A packet that has come whole, and what follows it; None: none has."""
         come = self._come
         if not come:
             self._take_packets()

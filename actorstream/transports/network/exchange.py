@@ -169,7 +169,7 @@ class Exchange:
     def first(self) -> list[int]:
         """Takes in one packet, and nothing else, for a worker that has waited: it deals with the packet sooner, and looks again
         before it sleeps. Returns what the packet rings, instead of ringing."""
-        parts = None if self.closed else self.port.receive(expected=True)
+        parts = None if self.closed else self.port.receive()
         if parts is None:
             return []
         rung = self._rung = set()

@@ -45,7 +45,7 @@ ACK_MESSAGES, ACK_BYTES = 256, 8 << 20
 
 class Port(Protocol):
     """How the packets of a worker, and the payloads that follow them, reach its peers. `receive` returns None if nothing has
-    come; `expected`: something probably has. `descriptor` is readable once something has come; None: there is no such descriptor.
+    come. `descriptor` is readable once something has come; None: there is no such descriptor.
     `is_drained`: the last `receive` found nothing, and what comes from then on makes the descriptor readable. A payload of at
     most `inline` bytes is copied into its packet, where that costs less than to send it by itself; a packet of `packet_bytes`
     waits for nothing more."""
@@ -58,8 +58,8 @@ class Port(Protocol):
     @property
     def is_drained(self) -> bool: ...
 
-    def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None: ...
-    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None: ...
+    def send(self, peer: int, packet: bytes, bodies: list[memoryview]) -> None: ...
+    def receive(self) -> tuple[Any, Sequence[Any]] | None: ...
 
 
 class End(Protocol):

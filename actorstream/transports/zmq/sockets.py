@@ -6,18 +6,18 @@ peer that it was connected to, and all that comes is read in one place, behind o
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from socket import gethostname
-from time import monotonic, sleep
 from typing import Any
 
 import zmq
 from zmq.utils import z85
-from zmq.utils.garbage import gc as collector
 from zmq.utils.monitor import recv_monitor_message
 
 from actorstream.errors import ConfigurationError
+from actorstream.native.messages import MessageSocket, message_socket
 from actorstream.transports.network.link import LEAST_INLINE, MOST_FOLLOWING, WINDOW
 from actorstream.transports.network.message import MOST_BYTES, WHOLE
 
@@ -29,14 +29,9 @@ INLINE, PACKET_BYTES = 72 << 10, 256 << 10
 they take two thirds of the time. Those of 128 KiB take 1.5 times as long (benchmark `transport`)."""
 LINGER_MS = 500
 """For the last acknowledgement: everything else was acknowledged before."""
-COLLECTED_S = 0.2
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
-
-
-_EVENTS, _READABLE = int(zmq.EVENTS), int(zmq.POLLIN)  # as plain numbers, whose operations cost a tenth
-_NOW, _MORE = int(zmq.DONTWAIT), int(zmq.DONTWAIT | zmq.SNDMORE)
-_users = 0
-"""How many workers' sockets are open in this process."""
+_LIBRARY = str(sys.modules[zmq.backend.Socket.__module__].__file__)
+"""The part of pyzmq that is linked with libzmq."""
 
 
 class Sockets:
@@ -46,14 +41,13 @@ class Sockets:
 
     def __init__(self, address: str, *, curve: tuple[bytes, bytes] | None, slots: int, away_s: float) -> None:
         """`curve`: public and secret key of the run, for tcp. ConfigurationError: the address cannot be used."""
-        global _users
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        _users += 1
         self._curve, self._away_s = curve, away_s
         self._mark = slots + 2 * WINDOW
         self._out: dict[int, zmq.Socket[bytes]] = {}
         self._monitors: dict[int, zmq.Socket[bytes]] = {}
-        self._unsent: dict[int, deque[tuple[bytes, Sequence[memoryview]]]] = {}
+        self._ways: dict[int, MessageSocket] = {}
+        self._unsent: dict[int, deque[tuple[bytes, list[memoryview]]]] = {}
         self._watched: list[int] = []
         self.is_drained = False
         try:
@@ -64,6 +58,7 @@ class Sockets:
                 self._in.curve_server = True
                 self._in.curve_publickey, self._in.curve_secretkey = curve
             self._in.bind(address)
+            self._arriving = self._messages(self._in)
         except zmq.ZMQError as error:
             self.close(0)
             raise ConfigurationError(
@@ -83,6 +78,10 @@ class Sockets:
         made.tcp_maxrt = max(1, int(self._away_s * 500))
         return made
 
+    @staticmethod
+    def _messages(socket: zmq.Socket[bytes]) -> MessageSocket:
+        return message_socket(_LIBRARY, int(socket.underlying), SMALL, MOST_FOLLOWING + 1)
+
     @property
     def descriptor(self) -> int:
         """Readable once a message has come; then all of them are to be received."""
@@ -99,51 +98,26 @@ class Sockets:
             made.curve_serverkey = self._curve[0]
         self._monitors[peer] = made.get_monitor_socket(EVENTS)
         made.connect(address)
+        self._ways[peer] = self._messages(made)
 
-    def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None:
+    def send(self, peer: int, packet: bytes, bodies: list[memoryview]) -> None:
         """Sends a packet and what follows it, or keeps both until there is room, which the links' credit makes rare."""
         waiting = self._unsent[peer]
-        if waiting or not self._send(peer, packet, bodies):
+        if waiting or not self._ways[peer].send(packet, bodies):
             waiting.append((packet, bodies))
 
-    def _send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> bool:
-        out = self._out[peer]
-        try:
-            out.send(packet, _MORE if bodies else _NOW)
-        except zmq.Again:
-            return False
-        for left, body in zip(range(len(bodies) - 1, -1, -1), bodies):
-            # ZeroMQ takes the parts behind the first one whatever its high-water mark is
-            out.send(body, _MORE if left else _NOW, copy=False)
-        return True
-
-    def receive(self, *, expected: bool = False) -> tuple[Any, Sequence[Any]] | None:
-        """The next packet of any peer, and what follows it; None: nothing has come. `expected`: something probably has, and to
-        ask first would take longer."""
-        part = self._next() if expected or _readable(self._in) else None
-        self.is_drained = part is None
-        if part is None:
+    def receive(self) -> tuple[Any, list[Any]] | None:
+        """The next packet of any peer, and what follows it, at most one part more than any packet of ours has; None: nothing has
+        come."""
+        parts = self._arriving.receive()
+        self.is_drained = parts is None
+        if parts is None:
             self._retry()
-            return None
-        packet = memoryview(part.bytes) if len(part) <= SMALL else part.buffer
-        if not part.more:
-            return packet, ()
-        bodies: list[Any] = []
-        while part.more:
-            part = self._in.recv(_NOW, copy=False)
-            if len(bodies) <= MOST_FOLLOWING:  # one more than any packet of ours has
-                bodies.append(part.buffer)
-        return packet, bodies
-
-    def _next(self) -> zmq.Frame | None:
-        try:
-            return self._in.recv(_NOW, copy=False)
-        except zmq.Again:
-            return None
+        return parts
 
     def _retry(self) -> None:
         for peer, waiting in self._unsent.items():
-            while waiting and self._send(peer, *waiting[0]):
+            while waiting and self._ways[peer].send(*waiting[0]):
                 waiting.popleft()
 
     def watch(self, loop: Any, arrived: Callable[[], None], changed: Callable[[], None]) -> None:
@@ -162,7 +136,7 @@ class Sockets:
     def connections(self) -> Iterator[tuple[int, bool]]:
         """The peers whose connection was made (True) or cut (False) since the last call, in order."""
         for peer, monitor in self._monitors.items():
-            while _readable(monitor):
+            while int(monitor.get(zmq.EVENTS)) & zmq.POLLIN:
                 event = recv_monitor_message(monitor, zmq.DONTWAIT)["event"]
                 if event == zmq.EVENT_MONITOR_STOPPED:
                     break
@@ -175,26 +149,12 @@ class Sockets:
             out.close(0 if peer in lost else linger_ms)
         if hasattr(self, "_in"):
             self._in.close(0)
+        self.__dict__.pop("_arriving", None)  # it knows its socket by address
+        self._ways.clear()
         self._out.clear()
         self._monitors.clear()
         self._context.term()
-        global _users
-        _users -= 1
-        if not _users:
-            _stop_collector()
-
-
-def _readable(socket: zmq.Socket[bytes]) -> bool:
-    return bool(socket.get(_EVENTS) & _READABLE)  # type: ignore[operator]
-
-
-def _stop_collector() -> None:
-    """Ends pyzmq's thread that frees what was sent by reference, unless others in this process still need it."""
-    end = monotonic() + COLLECTED_S
-    while collector.refs and monotonic() < end:
-        sleep(0.001)
-    if not collector.refs:
-        collector.stop()
+        MessageSocket.free_sent()
 
 
 def curve_keys(secret: bytes) -> tuple[bytes, bytes]:
