@@ -12,7 +12,6 @@ from actorstream.native.status import opened, raise_status
 _ring = lib.as_doorbell_ring
 _collect = lib.as_doorbell_collect
 _pending = lib.as_doorbell_pending
-_spin = lib.as_doorbell_spin
 _wait = lib.as_doorbell_wait
 _park = lib.as_doorbell_park
 _unpark = lib.as_doorbell_unpark
@@ -83,12 +82,8 @@ class Doorbell:
         """Whether a bit is set."""
         return bool(_pending(self._bell or self.handle))
 
-    def spin(self, ns: int) -> bool:
-        """Spins for up to `ns` nanoseconds, without the GIL, until a bit is set; answers whether one is."""
-        return bool(_spin(self._bell or self.handle, ns))
-
     def wait(self, ns: int) -> list[int]:
-        """`spin`, then `collect`, in one call: what rang within `ns` nanoseconds."""
+        """What rings within `ns` nanoseconds, for which it spins without the GIL; then as `collect`."""
         count = _wait(self._bell or self.handle, ns, self.out, self.most)
         if count == 1:
             return [self.out[0]]

@@ -3,10 +3,13 @@ only while somebody calls it, and while the loop thread sleeps. It takes no mess
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorstream.native._core import lib
 from actorstream.native.status import opened
+
+if TYPE_CHECKING:
+    from actorstream.native.doorbell import Doorbell
 
 BUSY_S, EVERY_S = 0.05, 0.001
 LEAST_S, MOST_S = 20e-6, 0.003
@@ -17,7 +20,7 @@ class ProbeThread:
     and `comm` (a handle as a number) are its arguments. `busy_s`: it is called once `looked` was not called for so long, and
     then every `every_s`."""
 
-    __slots__ = ("_looked", "_progress")
+    __slots__ = ("_look", "_looked", "_progress")
 
     def __init__(
         self,
@@ -33,12 +36,16 @@ class ProbeThread:
         times = (int(busy_s * 1e9), int(every_s * 1e9))
         found = lib.as_progress_open(probe, source, tag, comm, *times)
         self._progress: Any = opened(found, f"a thread that calls {probe:#x}")
-        self._looked = lib.as_progress_looked
+        self._looked, self._look = lib.as_progress_looked, lib.as_progress_look
 
     def looked(self) -> None:
         """The loop thread has just called MPI."""
         if self._progress is not None:
             self._looked(self._progress)
+
+    def look(self, bell: Doorbell, ns: int) -> bool:
+        """Looks without the GIL, up to `ns` nanoseconds, whether a message has come. False: none has, or `bell` has rung."""
+        return self._progress is not None and bool(self._look(self._progress, bell.handle, ns) == 0)
 
     def watch(self, eventfd: int, *, least_s: float = LEAST_S, most_s: float = MOST_S) -> None:
         """The loop thread goes to sleep: this one looks after an eighth of the time since then, within these bounds, and adds 1

@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import create_eventfd
 from actorstream.native.progress import ProbeThread
 
@@ -44,6 +45,20 @@ def test_it_looks_again_and_again_with_what_it_was_given() -> None:
     assert asked.often.wait(60)
     assert progress.close() == len(asked.calls)
     assert set(asked.calls) == {(-2, 77, 2**47 + 5)}
+
+
+def test_the_loop_thread_looks_itself_until_a_message_a_ring_or_the_time() -> None:
+    asked, bell = Asked(3, finds=3), Doorbell.create(3, -1)
+    progress = ProbeThread(asked.address, -2, 77, 5, busy_s=LONG_S)
+    assert progress.look(bell, 10**12)
+    assert len(asked.calls) == 3
+    asked.finds = 0
+    assert not progress.look(bell, 1)
+    bell.ring(1)
+    asked.finds = 1
+    assert not progress.look(bell, 10**12)  # what has rung comes first
+    progress.close()
+    assert not progress.look(bell, 10**12)
 
 
 def test_it_does_not_look_before_the_thread_was_busy_for_long_and_ends_at_once() -> None:

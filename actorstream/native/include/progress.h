@@ -8,6 +8,7 @@
  */
 #ifndef ACTORSTREAM_PROGRESS_H
 #define ACTORSTREAM_PROGRESS_H
+#include "doorbell.h"
 #include "status.h"
 /* cffi: begin */
 typedef struct as_progress as_progress;
@@ -16,6 +17,9 @@ typedef struct as_progress as_progress;
 as_progress *as_progress_open(uint64_t probe, int source, int tag, uint64_t comm, uint64_t busy_ns, uint64_t every_ns);
 /* Any thread: somebody has just looked. Lock-free. */
 void as_progress_looked(as_progress *progress);
+/* The owner of `bell`: calls the function for up to `ns` until a message has come, and gives the core away between two calls.
+   AS_OK: one has; AS_AGAIN: something is pending at the bell, or the time is over. */
+int as_progress_look(as_progress *progress, const as_doorbell *bell, uint64_t ns);
 /* One thread, which goes to sleep: the other one looks in its place. It pauses for an eighth of the time since this call, at
    least `least_ns` and at most `most_ns`. Once a message has come it adds 1 to `eventfd`, and watches no more. A further call
    begins again with the shortest pause. It waits for a mutex that is never held for long. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -52,13 +53,19 @@ static int rest(as_progress *progress) {
     return !has_changed;
 }
 
+static int has_come_now(const as_progress *progress) {
+    _Alignas(16) char status[STATUS_BYTES];
+    int flag = 0;
+    progress->probe(progress->source, progress->tag, progress->comm, &flag, status);
+    return flag;
+}
+
 /* Calls the function up to `LOOKS` times: MPI looks among what it has taken in, and takes in more only then. Returns whether a
    message has come. */
 static int has_come(as_progress *progress) {
-    _Alignas(16) char status[STATUS_BYTES];
     int flag = 0;
     for (int i = 0; i < LOOKS && !flag; i++) {
-        progress->probe(progress->source, progress->tag, progress->comm, &flag, status);
+        flag = has_come_now(progress);
         progress->calls++;
     }
     return flag;
@@ -153,6 +160,15 @@ as_progress *as_progress_open(uint64_t probe, int source, int tag, uint64_t comm
 
 void as_progress_looked(as_progress *progress) {
     atomic_fetch_add_explicit(&progress->looks, 1, memory_order_relaxed);
+}
+
+int as_progress_look(as_progress *progress, const as_doorbell *bell, uint64_t ns) {
+    const uint64_t start = now_ns();
+    int come = 0;
+    while (!as_doorbell_pending(bell) && !(come = has_come_now(progress)) && now_ns() - start < ns)
+        sched_yield(); /* a peer that has no core of its own could not send */
+    as_progress_looked(progress);
+    return come ? AS_OK : AS_AGAIN;
 }
 
 void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns) {

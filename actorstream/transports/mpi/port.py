@@ -13,6 +13,7 @@ from time import monotonic_ns
 from typing import Any
 
 from actorstream.native.arena import Arena
+from actorstream.native.doorbell import Doorbell
 from actorstream.native.frames import following
 from actorstream.native.rooms import rooms_of
 from actorstream.transports.mpi.world import progress_of
@@ -46,8 +47,8 @@ class MpiPort:
         """When something was last received."""
         self.on_traffic: Callable[[], None] | None = None
         """Called when something is sent or received, or is under way."""
-        self.descriptor, self.is_drained = None, False
-        """MPI has no descriptor."""
+        self.is_drained = False
+        """MPI wakes no event loop."""
 
     def send(self, peer: int, packet: bytes, bodies: list[memoryview]) -> None:
         """Starts to send. The bytes must stay as they are until MPI has taken them, so they are kept here."""
@@ -77,6 +78,11 @@ class MpiPort:
             if self.on_traffic is not None:
                 self.on_traffic()
         return come.popleft()
+
+    def look(self, bell: Doorbell, ns: int) -> bool | None:
+        """Looks, up to `ns` nanoseconds, whether a packet has come. False: none has, or `bell` has rung; None: MPI cannot be asked
+        for that alone."""
+        return self.progress.look(bell, ns) if self.progress is not None and self.is_done() else None
 
     def is_done(self) -> bool:
         """Whether nothing that was begun is still under way, so that only a packet is to be looked for."""

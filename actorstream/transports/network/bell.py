@@ -1,8 +1,7 @@
 """A worker's doorbell over a network: whoever looks at it also takes in what has come.
 
 A socket has no bits. So `collect`, `wait` and `park` read the network first, on the worker's loop thread, and what is
-read rings the bits. A parked worker sleeps in its event loop, which watches the transport's descriptor or timer. Where the
-network has a descriptor, `wait` and `spin` look at it in C, and let the network's threads run between two looks.
+read rings the bits. A parked worker sleeps in its event loop, which watches the transport's descriptor or timer.
 """
 
 from __future__ import annotations
@@ -15,39 +14,39 @@ from actorstream.native.doorbell import Doorbell
 
 
 class Reader(Protocol):
-    """Takes in what has come over the network, and never waits.
+    """Takes in what has come over the network, and never waits but in `look`.
 
     `poll` takes in all, or much. `first` takes in one packet, for a worker that has waited and looks for more once it has dealt
-    with the packet; it returns what the packet rings. `rest` is called before a worker sleeps, and takes in whatever would not
-    wake it."""
+    with the packet; it returns what the packet rings. `rest` is called before a worker waits, and takes in whatever `look` or the
+    event loop would not notice. `look` looks in C, up to `ns` nanoseconds, whether a packet has come; False: none has, or the
+    bell has rung; None: it cannot look now."""
 
     def poll(self) -> None: ...
     def first(self) -> list[int]: ...
     def rest(self) -> None: ...
+    def look(self, ns: int) -> bool | None: ...
 
 
 class PolledDoorbell(Doorbell):
     """A doorbell that reads the network before it says that nothing rang."""
 
-    __slots__ = ("descriptor", "reader")
+    __slots__ = ("reader",)
 
     reader: Reader
-    descriptor: int | None
-    """Readable once something has come over the network; None: there is none, so `wait` looks again and again."""
 
     @classmethod
-    def polling(cls, bits: int, eventfd: int, reader: Reader, descriptor: int | None) -> PolledDoorbell:
+    def polling(cls, bits: int, eventfd: int, reader: Reader) -> PolledDoorbell:
         """A doorbell of this process alone."""
         made = cls.create(bits, eventfd)
         assert isinstance(made, PolledDoorbell)
-        made.reader, made.descriptor = reader, descriptor
+        made.reader = reader
         return made
 
     @classmethod
     def over(cls, bell: Doorbell, offset: int, reader: Reader) -> PolledDoorbell:
         """One that rings where `bell` does, in the same memory at `offset`."""
         made = cls(bell.memory, offset, bell.bits, bell.eventfd)
-        made.reader, made.descriptor = reader, None  # memory that is shared needs no thread: it is looked at
+        made.reader = reader
         return made
 
     def collect(self) -> list[int]:
@@ -56,26 +55,14 @@ class PolledDoorbell(Doorbell):
 
     def wait(self, ns: int) -> list[int]:
         """Waits for up to `ns` nanoseconds until something has rung."""
-        if self.descriptor is not None:
-            self.reader.rest()
-            return self.reader.first() if self.look(self.descriptor, ns) else super().collect()
+        self.reader.rest()
+        come = self.reader.look(ns)
+        if come is not None:
+            return self.reader.first() if come else super().collect()
         end = monotonic_ns() + ns
         while not (rung := self.collect()) and monotonic_ns() < end:
             sched_yield()  # a peer that has no core of its own could not send
         return rung
-
-    def spin(self, ns: int) -> bool:
-        if self.descriptor is not None:
-            self.reader.rest()
-            if self.look(self.descriptor, ns):
-                self.reader.poll()
-            return self.pending()
-        end = monotonic_ns() + ns
-        self.reader.poll()
-        while not self.pending() and monotonic_ns() < end:
-            sched_yield()
-            self.reader.poll()
-        return self.pending()
 
     def park(self) -> bool:
         self.reader.rest()

@@ -90,7 +90,7 @@ class Exchange:
         }
         self._eventfd = create_eventfd() if bell is None else None
         if self._eventfd is not None:
-            self.bell = PolledDoorbell.polling(doorbell_bits(channels), self._eventfd, self, port.descriptor)
+            self.bell = PolledDoorbell.polling(doorbell_bits(channels), self._eventfd, self)
         elif bell is not None:
             self.bell = PolledDoorbell.over(*bell, self)
         self.senders: dict[int, NetworkSendChannel] = {}
@@ -178,6 +178,10 @@ class Exchange:
         finally:
             self._rung = None
         return list(rung)
+
+    def look(self, ns: int) -> bool | None:
+        """Whether a packet comes within `ns` nanoseconds: see `Reader`."""
+        return self.port.look(self.bell, ns)
 
     def rest(self) -> None:
         """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""

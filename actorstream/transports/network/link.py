@@ -27,6 +27,7 @@ from actorstream.transports.network.message import (
 )
 
 if TYPE_CHECKING:
+    from actorstream.native.doorbell import Doorbell
     from actorstream.transports.base import Frame
     from actorstream.transports.network.message import Message
 
@@ -45,21 +46,20 @@ ACK_MESSAGES, ACK_BYTES = 256, 8 << 20
 
 class Port(Protocol):
     """How the packets of a worker, and the payloads that follow them, reach its peers. `receive` returns None if nothing has
-    come. `descriptor` is readable once something has come; None: there is no such descriptor.
-    `is_drained`: the last `receive` found nothing, and what comes from then on makes the descriptor readable. A payload of at
-    most `inline` bytes is copied into its packet, where that costs less than to send it by itself; a packet of `packet_bytes`
-    waits for nothing more."""
+    come. `look` looks, up to `ns` nanoseconds, whether something comes; False: nothing has, or the bell has rung; None: the port
+    cannot say, as there is something else that only `receive` notices. `is_drained`: the last `receive` found nothing, and what
+    comes from then on wakes the event loop. A payload of at most `inline` bytes is copied into its packet, where that costs less
+    than to send it by itself; a packet of `packet_bytes` waits for nothing more."""
 
     inline: int
     packet_bytes: int
 
     @property
-    def descriptor(self) -> int | None: ...
-    @property
     def is_drained(self) -> bool: ...
 
     def send(self, peer: int, packet: bytes, bodies: list[memoryview]) -> None: ...
     def receive(self) -> tuple[Any, Sequence[Any]] | None: ...
+    def look(self, bell: Doorbell, ns: int) -> bool | None: ...
 
 
 class End(Protocol):

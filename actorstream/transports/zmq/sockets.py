@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from socket import gethostname
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zmq
 from zmq.utils import z85
@@ -20,6 +20,9 @@ from actorstream.errors import ConfigurationError
 from actorstream.native.messages import MessageSocket, message_socket
 from actorstream.transports.network.link import LEAST_INLINE, MOST_FOLLOWING, WINDOW
 from actorstream.transports.network.message import MOST_BYTES, WHOLE
+
+if TYPE_CHECKING:
+    from actorstream.native.doorbell import Doorbell
 
 RECONNECT_MS, MOST_RECONNECT_MS = 20, 500
 SMALL = WHOLE.size + LEAST_INLINE
@@ -59,6 +62,7 @@ class Sockets:
                 self._in.curve_publickey, self._in.curve_secretkey = curve
             self._in.bind(address)
             self._arriving = self._messages(self._in)
+            self._descriptor = int(self._in.FD)
         except zmq.ZMQError as error:
             self.close(0)
             raise ConfigurationError(
@@ -81,11 +85,6 @@ class Sockets:
     @staticmethod
     def _messages(socket: zmq.Socket[bytes]) -> MessageSocket:
         return message_socket(_LIBRARY, int(socket.underlying), SMALL, MOST_FOLLOWING + 1)
-
-    @property
-    def descriptor(self) -> int:
-        """Readable once a message has come; then all of them are to be received."""
-        return int(self._in.FD)
 
     def connect(self, peer: int, address: str) -> None:
         """Opens the way to a peer, who may start later."""
@@ -114,6 +113,11 @@ class Sockets:
         if parts is None:
             self._retry()
         return parts
+
+    def look(self, bell: Doorbell, ns: int) -> bool:
+        """Looks, up to `ns` nanoseconds, whether a message has come; then all of them are to be received. libzmq's threads run
+        between two looks. False: none has, or `bell` has rung."""
+        return bell.look(self._descriptor, ns)
 
     def _retry(self) -> None:
         for peer, waiting in self._unsent.items():
