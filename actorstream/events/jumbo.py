@@ -130,15 +130,19 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
     def column(self, schema: Schema, position: int, first: int, rows: int) -> Column:
         """Rows first .. first + rows - 1 of column `position` of `schema`, zero-copy. SchemaError if the jumbo tuple is
         of another schema, BrokenError if it is damaged or has fewer rows."""
-        if self._layout is None:
-            self._open(schema)
+        layout = self._layout
+        if layout is None:
+            layout = self._open(schema)
         if first + rows > self._rows:
             raise BrokenError(f"rows {first} to {first + rows} of a jumbo tuple of {self._rows} rows")
         field = schema.fields[position]
-        slot = self._layout[position]
+        slot = layout[position]
         if type(slot) is int:
-            begin = slot // field.width + first
-            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None)
+            dtype, begin = field.dtype, slot // field.width + first
+            values = self._typed.get(dtype)
+            if values is None:
+                values = self._as(dtype)
+            return Column(field, rows, None, values[begin : begin + rows], None)
         validity, offsets_at, data_at, width, wide = slot
         if validity == 0 and width:
             begin = data_at // width + first
@@ -148,7 +152,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         end, root = first + rows, self.root()
         bits = root[validity : validity + ((end + 7) >> 3)] if validity else None
         if width:
-            values: np.ndarray = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
+            values = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
             return Column(field, rows, bits, values, None, first)
         size = 8 if wide else 4
         offsets = root[offsets_at : offsets_at + (end + 1) * size].view(np.int64 if wide else np.int32)
@@ -170,15 +174,20 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
             self._data = self.block.export()
         return self._data
 
-    def _open(self, schema: Schema) -> None:
+    def _open(self, schema: Schema) -> Any:
+        """Checks the header, or all of what is not trusted. Returns where the columns are."""
         if not self.trusted:
             self.table(schema)
         elif schema.fixed:
-            layout = layout_of(schema)
-            self._rows = layout.check(self._exported())
-            self._layout = layout.offsets(self._rows)[0]
+            layout = schema._layout or layout_of(schema)
+            data = self._data
+            if data is None:
+                data = self._data = self.block.export()
+            self._rows = rows = layout.check(data)
+            self._layout = layout.offsets(rows)[0]
         else:
             self._rows, self._layout = read_table(schema, self._exported())
+        return self._layout
 
     def _leave_shared_memory(self) -> None:
         """Copies the bytes, since whoever wrote them could change them between the check and a later read."""

@@ -29,6 +29,8 @@ MAGIC = 0x424D554A
 VERSION = 1
 ALIGNMENT = 64
 HEADER = Struct("<IHHQqQQII")
+_START = Struct("32s")
+"""A header up to `total bytes`: all of it that is checked."""
 _SLOT = Struct("<QQQII")
 _KEPT = 256
 
@@ -58,6 +60,7 @@ class FixedLayout:
     """
 
     __slots__ = (
+        "_checked",
         "_event",
         "_expected",
         "_getter",
@@ -78,6 +81,8 @@ class FixedLayout:
         self.schema = schema
         self.start = aligned(ALIGNMENT + _SLOT.size * len(schema.fields))
         self._kept: dict[int, tuple[tuple[int, ...], int]] = {}
+        self._checked: dict[tuple[bytes, ...], tuple[int, int]] = {}
+        """The starts of headers that were right -> what `read_header` returned."""
         user = schema.user.fields
         codes = [_code(field) for field in user]
         cells = "".join(f"{code}{ALIGNMENT - field.width}x" for code, field in zip(codes, user))
@@ -140,10 +145,17 @@ class FixedLayout:
 
     def check(self, data: Any) -> int:
         """The rows of the jumbo tuple that a block exports. SchemaError or BrokenError if it is not one of this layout."""
-        rows, total = read_header(self.schema, data)
-        if total != self.offsets(rows)[1]:
-            raise _wrong(self.schema, rows, total, data)
-        return rows
+        nbytes = data.nbytes
+        start = _START.unpack_from(data) if nbytes >= ALIGNMENT else ()
+        found = self._checked.get(start)
+        if found is None or found[1] > nbytes:
+            rows, total = found = read_header(self.schema, data)
+            if total != self.offsets(rows)[1]:
+                raise _wrong(self.schema, rows, total, data)
+            if len(self._checked) >= _KEPT:
+                self._checked.clear()
+            self._checked[start] = found
+        return found[0]
 
     # -- one row ----
 
