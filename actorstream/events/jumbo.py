@@ -37,9 +37,11 @@ class Holder(Protocol):
     def address(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
-    def view(self) -> np.ndarray: ...
+    def export(self) -> Any:
+        """The bytes, read-only, as a buffer of Python that has `nbytes`. The block is used as long as any array over it."""
 
 
+_BYTES = np.dtype(np.uint8)
 _NOTHING: dict[Any, np.ndarray] = {}
 
 
@@ -62,6 +64,9 @@ class HeapBlock:
     def view(self) -> np.ndarray:
         return self._root
 
+    def export(self) -> memoryview:
+        return self._root.data.toreadonly()
+
 
 class JumboTuple(msgspec.Struct, eq=False, gc=False):
     """One jumbo tuple in `block`. Making one reads nothing; header and columns are looked at when first needed.
@@ -77,7 +82,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
     trusted: bool = True
     size: int = 0
     _address: int = 0
-    _root: np.ndarray | None = None
+    _data: Any = None
     _typed: dict[Any, np.ndarray] = _NOTHING
     _table: ColumnTable | None = None
     _layout: Any = None
@@ -92,12 +97,8 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         return self._address
 
     def root(self) -> np.ndarray:
-        """The block as read-only bytes; base of all views of its columns."""
-        if self._root is None:
-            root = self.block.view()
-            root.setflags(write=False)
-            self._root, self._address = root, address_of(root)
-        return self._root
+        """The block as read-only bytes."""
+        return self._as(_BYTES)
 
     @property
     def nbytes(self) -> int:
@@ -129,15 +130,19 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
     def column(self, schema: Schema, position: int, first: int, rows: int) -> Column:
         """Rows first .. first + rows - 1 of column `position` of `schema`, zero-copy. SchemaError if the jumbo tuple is
         of another schema, BrokenError if it is damaged or has fewer rows."""
-        if self._layout is None:
-            self._open(schema)
+        layout = self._layout
+        if layout is None:
+            layout = self._open(schema)
         if first + rows > self._rows:
             raise BrokenError(f"rows {first} to {first + rows} of a jumbo tuple of {self._rows} rows")
         field = schema.fields[position]
-        slot = self._layout[position]
+        slot = layout[position]
         if type(slot) is int:
-            begin = slot // field.width + first
-            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None)
+            dtype, begin = field.dtype, slot // field.width + first
+            values = self._typed.get(dtype)
+            if values is None:
+                values = self._as(dtype)
+            return Column(field, rows, None, values[begin : begin + rows], None)
         validity, offsets_at, data_at, width, wide = slot
         if validity == 0 and width:
             begin = data_at // width + first
@@ -147,38 +152,49 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         end, root = first + rows, self.root()
         bits = root[validity : validity + ((end + 7) >> 3)] if validity else None
         if width:
-            values: np.ndarray = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
+            values = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
             return Column(field, rows, bits, values, None, first)
         size = 8 if wide else 4
         offsets = root[offsets_at : offsets_at + (end + 1) * size].view(np.int64 if wide else np.int32)
         return Column(field, rows, bits, root[data_at : data_at + int(offsets[end])], offsets, first)
 
     def _as(self, dtype: Any) -> np.ndarray:
-        """The block as values of `dtype`, made once; columns are slices of it (100 ns; np.frombuffer 440)."""
+        """The block as values of `dtype`, made once; columns are slices of it."""
         found = self._typed.get(dtype)
         if found is None:
             if self._typed is _NOTHING:
                 self._typed = {}
-            root = self.root()
-            found = self._typed[dtype] = root[: len(root) & ~7].view(dtype)
+            data = self._data or self._exported()
+            found = self._typed[dtype] = np.frombuffer(data, dtype, data.nbytes // dtype.itemsize)
         return found
 
-    def _open(self, schema: Schema) -> None:
+    def _exported(self) -> Any:
+        """What the block exports, asked for once."""
+        if self._data is None:
+            self._data = self.block.export()
+        return self._data
+
+    def _open(self, schema: Schema) -> Any:
+        """Checks the header, or all of what is not trusted. Returns where the columns are."""
         if not self.trusted:
             self.table(schema)
         elif schema.fixed:
-            layout = layout_of(schema)
-            self._rows = layout.check(self.root())
-            self._layout = layout.offsets(self._rows)[0]
+            layout = schema._layout or layout_of(schema)
+            data = self._data
+            if data is None:
+                data = self._data = self.block.export()
+            self._rows = rows = layout.check(data)
+            self._layout = layout.offsets(rows)[0]
         else:
-            self._rows, self._layout = read_table(schema, self.root())
+            self._rows, self._layout = read_table(schema, self._exported())
+        return self._layout
 
     def _leave_shared_memory(self) -> None:
         """Copies the bytes, since whoever wrote them could change them between the check and a later read."""
         data = np.frombuffer(self.buffer(), np.uint8)
         self.block = HeapBlock.allocate(len(data))
         self.block.view()[:] = data
-        self._address, self._root, self._typed = 0, None, _NOTHING
+        self._address, self._data, self._typed = 0, None, _NOTHING
 
     def _verify(self, schema: Schema, table: ColumnTable) -> None:
         """Of bytes from outside: offsets must lie inside, and values must be some. BrokenError if not."""

@@ -49,7 +49,7 @@ class _Slot:
     def forget(self) -> None:
         """Lets go of what was made when somebody read the batch: views that use the block."""
         batch, jumbo = self.batch, self.jumbo
-        jumbo._root, jumbo._table, jumbo._layout = None, None, None
+        jumbo._data, jumbo._table, jumbo._layout = None, None, None
         jumbo._typed = JumboTuple(self.block, size=jumbo.size)._typed
         batch._columns = [None] * len(batch._columns)
         batch._events = batch._system = batch._times = batch._table = None
@@ -69,7 +69,7 @@ class WritablePool:
             slot = slots[0]
             slots.rotate(-1)
             if sum(map(getrefcount, slot.parts)) == slot.references:  # nobody in this process holds it
-                if slot.jumbo._root is not None:
+                if slot.jumbo._data is not None:
                     slot.forget()
                 if slot.block.uses == slot.uses:  # nor does a consumer
                     batch = slot.batch

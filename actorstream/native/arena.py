@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +12,13 @@ from actorstream.errors import ClosedError, ResourceError
 from actorstream.native._core import ffi, lib
 from actorstream.native.memory import memory_left
 from actorstream.native.status import opened
+from actorstream.native.views import view_of
 
 _allocate = lib.as_hold_allocate
 _release = lib.as_hold_release
 _uses = lib.as_hold_uses
 _retain = lib.as_hold_retain
-_data = lib.as_hold_data
+_share = lib.as_hold_share
 _address = lib.as_hold_address
 _bytes = lib.as_hold_bytes
 _NULL = ffi.NULL
@@ -32,11 +32,6 @@ class ArenaStatistics(NamedTuple):
     blocks: int
     peak: int
     huge: int
-
-
-def _drop(hold: Any, keep: Any, data: Any) -> None:
-    """Ends the use of a root array; `keep` only had to live until now."""
-    _release(hold)
 
 
 class Block:
@@ -102,15 +97,14 @@ class Block:
         return self._writable
 
     def view(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The payload as a root array (base of all further views). The block is used until the last of them
-        dies.
+        """The payload as an array (base of all further views). The block is used until the last of them dies.
 
         One over a borrowed block cannot be made writable."""
-        hold = self.handle
-        _retain(hold)
-        data = ffi.gc(_data(hold), partial(_drop, hold, self._keep))
-        raw = memoryview(ffi.buffer(data, _bytes(hold)))
-        return np.frombuffer(raw if self._writable else raw.toreadonly(), np.uint8)
+        return np.frombuffer(view_of(_share(self._hold or self.handle), self._writable, self._keep), np.uint8)
+
+    def export(self) -> Any:
+        """The payload as a read-only buffer with `nbytes`. The block is used until the last array over it dies."""
+        return view_of(_share(self._hold or self.handle), False, self._keep)
 
     def retain(self) -> Block:
         """Another use of the same block, to be released on its own."""

@@ -24,7 +24,6 @@ Group = tuple[int, int, tuple[int, int, int], list[Any]]
 """Channel, flags, credit and frames."""
 
 if TYPE_CHECKING:
-    import numpy as np
 
     def pack_frame(
         prefix: bytes,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
         address: int
         nbytes: int
 
-        def view(self) -> np.ndarray[Any, np.dtype[np.uint8]]: ...
+        def export(self) -> Received: ...
 
 else:
     from actorstream.native._objects import (

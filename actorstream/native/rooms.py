@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.native._core import ffi, lib
+from actorstream.native._core import ffi
+from actorstream.native.views import addresses_of
 
 if TYPE_CHECKING:
     from actorstream.native.arena import Arena
@@ -21,10 +22,9 @@ else:
     from actorstream.native._objects import Rooms
 
 __all__ = ["Rooms", "rooms_of"]
-_FUNCTIONS = ("as_hold_allocate", "as_hold_data", "as_hold_release")
 
 
 def rooms_of(arena: Arena) -> Rooms:
     """Rooms in an arena of this process, which may be closed while they are used."""
-    addresses = [int(ffi.cast("uintptr_t", ffi.addressof(lib, name))) for name in _FUNCTIONS]
+    addresses = addresses_of("as_hold_allocate", "as_hold_data", "as_hold_release")
     return Rooms(arena.handle, int(ffi.cast("uintptr_t", arena.handle)), *addresses)

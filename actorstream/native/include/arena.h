@@ -53,6 +53,8 @@ void as_arena_start_generation(as_arena *arena, uint32_t generation);
 /* Allocates a block of at least `bytes` payload. NULL: errno is ENOMEM (limit or memory) or the system's error. */
 as_hold *as_hold_allocate(as_arena *arena, uint64_t bytes);
 void as_hold_retain(as_hold *hold);
+/* Retains; the hold's own address, for whoever calls the functions of this header by theirs. */
+uint64_t as_hold_share(as_hold *hold);
 void as_hold_release(as_hold *hold);
 /* The same, with the signature of a destructor: `data` is not used. */
 void as_hold_drop(as_hold *hold, void *data);

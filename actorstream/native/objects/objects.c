@@ -33,7 +33,9 @@ static PyMethodDef functions[] = {
 
 static int add_types(PyObject *module) {
     return add_type(module, &as_cursor_spec) < 0 || add_type(module, &as_emitter_spec) < 0 ||
-                   add_type(module, &as_metered_spec) < 0 || as_add_received(module) < 0 || as_add_rooms(module) < 0 || as_add_messages(module) < 0
+                   add_type(module, &as_metered_spec) < 0 || add_type(module, &as_rooms_spec) < 0 ||
+                   add_type(module, &as_views_spec) < 0 || as_add_received(module) < 0 || as_add_view(module) < 0 ||
+                   as_add_messages(module) < 0
                ? -1
                : 0;
 }

@@ -9,6 +9,8 @@
 extern PyType_Spec as_cursor_spec;
 extern PyType_Spec as_emitter_spec;
 extern PyType_Spec as_metered_spec;
+extern PyType_Spec as_rooms_spec;
+extern PyType_Spec as_views_spec;
 
 /* Bytes of a value, about; -1: an error is set. `measure` is asked about what is neither text nor bytes nor None. */
 Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure);
@@ -27,5 +29,9 @@ PyObject *as_jumbo_of_bytes(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 /* Add types to the module; -1 with an error. */
 int as_add_received(PyObject *module);
-int as_add_rooms(PyObject *module);
 int as_add_messages(PyObject *module);
+int as_add_view(PyObject *module);
+
+/* An object that exports `nbytes` bytes at `data`. It takes over one use of `hold`, and gives it to `release` when the last
+ * buffer over it is gone; also if it cannot be made (NULL). `keep` lives as long; NULL: nothing need. */
+PyObject *as_view(void *hold, void (*release)(void *), void *data, Py_ssize_t nbytes, int readonly, PyObject *keep);

@@ -14,7 +14,6 @@ typedef struct {
 } received;
 
 static PyTypeObject *type; /* kept for the process, as the module is */
-static PyObject *frombuffer, *dtype;
 
 static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
     received *own = (received *)self;
@@ -95,17 +94,9 @@ PyObject *as_jumbo_of_bytes(PyObject *module, PyObject *const *args, Py_ssize_t 
     return as_jumbo_of(args[0], args[1], args[2], 0, length);
 }
 
-static PyObject *view(PyObject *self, PyObject *nothing) {
+static PyObject *export(PyObject *self, PyObject *nothing) {
     (void)nothing;
-    if (frombuffer == NULL) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        dtype = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "dtype", "s", "uint8");
-        frombuffer = dtype == NULL ? NULL : PyObject_GetAttrString(numpy, "frombuffer");
-        Py_XDECREF(numpy);
-        if (frombuffer == NULL)
-            return NULL;
-    }
-    return PyObject_CallFunctionObjArgs(frombuffer, self, dtype, NULL);
+    return Py_NewRef(self);
 }
 
 static PyObject *address(PyObject *self, void *nothing) {
@@ -123,7 +114,7 @@ static PyGetSetDef getters[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {
-    {"view", view, METH_NOARGS, "view($self, /)\n--\n\nThe bytes as a read-only array."},
+    {"export", export, METH_NOARGS, "export($self, /)\n--\n\nThis object, over which arrays may be made."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot slots[] = {

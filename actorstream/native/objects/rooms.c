@@ -12,42 +12,6 @@ typedef struct {
     void (*release)(void *hold);
 } rooms;
 
-typedef struct {
-    PyObject_HEAD void *hold;
-    void (*release)(void *hold);
-    uint8_t *data;
-    Py_ssize_t nbytes;
-} room;
-
-static PyTypeObject *room_type; /* kept for the process, as the module is */
-
-static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
-    room *own = (room *)self;
-    return PyBuffer_FillInfo(view, self, own->data, own->nbytes, 0, flags);
-}
-
-static void dealloc(PyObject *self) {
-    room *own = (room *)self;
-    if (own->hold != NULL)
-        own->release(own->hold);
-    PyTypeObject *kind = Py_TYPE(self);
-    kind->tp_free(self);
-    Py_DECREF(kind);
-}
-
-static PyType_Slot room_slots[] = {
-    {Py_tp_doc, "Writable bytes in an arena, which are free when the last view of them is gone."},
-    {Py_tp_dealloc, dealloc},
-    {Py_bf_getbuffer, get_buffer},
-    {0, NULL},
-};
-static PyType_Spec room_spec = {
-    .name = "actorstream.native._objects.Room",
-    .basicsize = sizeof(room),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = room_slots,
-};
-
 static PyObject *rooms_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     PyObject *keep;
     unsigned long long arena, allocate, data, release;
@@ -90,16 +54,7 @@ static PyObject *take(PyObject *self, PyObject *number) {
     void *hold = own->allocate(own->arena, (uint64_t)nbytes);
     if (hold == NULL)
         return PyByteArray_FromStringAndSize(NULL, nbytes);
-    room *made = (room *)room_type->tp_alloc(room_type, 0);
-    if (made == NULL) {
-        own->release(hold);
-        return NULL;
-    }
-    made->hold = hold;
-    made->release = own->release;
-    made->data = own->data(hold);
-    made->nbytes = nbytes;
-    return (PyObject *)made;
+    return as_view(hold, own->release, own->data(hold), nbytes, 0, NULL);
 }
 
 static PyMethodDef methods[] = {
@@ -115,20 +70,9 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {0, NULL},
 };
-static PyType_Spec spec = {
+PyType_Spec as_rooms_spec = {
     .name = "actorstream.native._objects.Rooms",
     .basicsize = sizeof(rooms),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };
-
-int as_add_rooms(PyObject *module) {
-    if (room_type == NULL && (room_type = (PyTypeObject *)PyType_FromSpec(&room_spec)) == NULL)
-        return -1;
-    PyObject *made = PyType_FromSpec(&spec);
-    if (made == NULL)
-        return -1;
-    const int status = PyModule_AddType(module, (PyTypeObject *)made);
-    Py_DECREF(made);
-    return status < 0 ? -1 : PyModule_AddType(module, room_type);
-}

@@ -5,6 +5,11 @@ void as_hold_retain(as_hold *hold) {
     atomic_fetch_add_explicit(&hold->uses, 1, memory_order_relaxed);
 }
 
+uint64_t as_hold_share(as_hold *hold) {
+    as_hold_retain(hold);
+    return (uint64_t)(uintptr_t)hold;
+}
+
 void as_hold_release(as_hold *hold) {
     /* acq_rel: what any user did with the block happens before whoever releases last gives it away */
     if (atomic_fetch_sub_explicit(&hold->uses, 1, memory_order_acq_rel) != 1) {
