@@ -80,8 +80,8 @@ class MpiPort:
         return come.popleft()
 
     def look(self, bell: Doorbell, ns: int) -> bool | None:
-        """Looks, up to `ns` nanoseconds, whether a packet has come. False: none has, or `bell` has rung; None: MPI cannot be asked
-        for that alone."""
+        """Looks, up to `ns` nanoseconds, whether a packet has come. False: none has, or `bell` has rung; None: MPI cannot be
+        asked for that alone."""
         return self.progress.look(bell, ns) if self.progress is not None and self.is_done() else None
 
     def is_done(self) -> bool:

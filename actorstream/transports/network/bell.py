@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from os import sched_yield
 from time import monotonic_ns
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from actorstream.native.doorbell import Doorbell
 
+if TYPE_CHECKING:
+    from actorstream.transports.network.link import Port
+
 
 class Reader(Protocol):
-    """Takes in what has come over the network, and never waits but in `look`.
+    """Takes in what has come over the network by its `port`, and never waits.
 
     `poll` takes in all, or much. `first` takes in one packet, for a worker that has waited and looks for more once it has dealt
-    with the packet; it returns what the packet rings. `rest` is called before a worker waits, and takes in whatever `look` or the
-    event loop would not notice. `look` looks in C, up to `ns` nanoseconds, whether a packet has come; False: none has, or the
-    bell has rung; None: it cannot look now."""
+    with the packet; it returns what the packet rings. `rest` is called before a worker waits, and takes in whatever neither the
+    port's `look` nor the event loop would notice."""
+
+    port: Port
 
     def poll(self) -> None: ...
     def first(self) -> list[int]: ...
     def rest(self) -> None: ...
-    def look(self, ns: int) -> bool | None: ...
 
 
 class PolledDoorbell(Doorbell):
@@ -56,7 +59,7 @@ class PolledDoorbell(Doorbell):
     def wait(self, ns: int) -> list[int]:
         """Waits for up to `ns` nanoseconds until something has rung."""
         self.reader.rest()
-        come = self.reader.look(ns)
+        come = self.reader.port.look(self, ns)
         if come is not None:
             return self.reader.first() if come else super().collect()
         end = monotonic_ns() + ns

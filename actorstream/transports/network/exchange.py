@@ -179,10 +179,6 @@ class Exchange:
             self._rung = None
         return list(rung)
 
-    def look(self, ns: int) -> bool | None:
-        """Whether a packet comes within `ns` nanoseconds: see `Reader`."""
-        return self.port.look(self.bell, ns)
-
     def rest(self) -> None:
         """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""
         if not self.port.is_drained:
