@@ -4,7 +4,7 @@ nobody asks for costs nothing (docs/architecture.md: selections are gathered at 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,7 +110,7 @@ def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_eve
     user = schema.user
     made = InterleavedBatch(user, sum(map(len, tags)), [None] * len(user.fields))
     made._tags = tags[0] if len(tags) == 1 else np.concatenate(tags)
-    made._ends = np.cumsum([len(each) for each in tags], dtype=np.uint64)
+    made._ends = np.fromiter(accumulate(map(len, tags)), np.uint64, len(tags))
     made._parts, made._wanted = parts, schema.system
     if as_events and all(part[0].has_events for part in given):
         made._events = [event for each in interleavings for event in _events(each)]
