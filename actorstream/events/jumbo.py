@@ -138,11 +138,8 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         field = schema.fields[position]
         slot = layout[position]
         if type(slot) is int:
-            dtype, begin = field.dtype, slot // field.width + first
-            values = self._typed.get(dtype)
-            if values is None:
-                values = self._as(dtype)
-            return Column(field, rows, None, values[begin : begin + rows], None)
+            begin = slot // field.width + first
+            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None)
         validity, offsets_at, data_at, width, wide = slot
         if validity == 0 and width:
             begin = data_at // width + first
@@ -152,7 +149,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         end, root = first + rows, self.root()
         bits = root[validity : validity + ((end + 7) >> 3)] if validity else None
         if width:
-            values = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
+            values: np.ndarray = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
             return Column(field, rows, bits, values, None, first)
         size = 8 if wide else 4
         offsets = root[offsets_at : offsets_at + (end + 1) * size].view(np.int64 if wide else np.int32)
@@ -164,12 +161,12 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         if found is None:
             if self._typed is _NOTHING:
                 self._typed = {}
-            data = self._data or self._exported()
+            data = self._exported()
             found = self._typed[dtype] = np.frombuffer(data, dtype, data.nbytes // dtype.itemsize)
         return found
 
     def _exported(self) -> Any:
-        """What the block exports, asked for once."""
+        """The buffer that the block exports, made once."""
         if self._data is None:
             self._data = self.block.export()
         return self._data
@@ -180,11 +177,8 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
             self.table(schema)
         elif schema.fixed:
             layout = schema._layout or layout_of(schema)
-            data = self._data
-            if data is None:
-                data = self._data = self.block.export()
-            self._rows = rows = layout.check(data)
-            self._layout = layout.offsets(rows)[0]
+            self._rows = layout.check(self._exported())
+            self._layout = layout.offsets(self._rows)[0]
         else:
             self._rows, self._layout = read_table(schema, self._exported())
         return self._layout

@@ -83,7 +83,7 @@ class Doorbell:
         return bool(_pending(self._bell or self.handle))
 
     def wait(self, ns: int) -> list[int]:
-        """What rings within `ns` nanoseconds, for which it spins without the GIL; then as `collect`."""
+        """Spins without the GIL, up to `ns` nanoseconds, until something rings; then as `collect`."""
         count = _wait(self._bell or self.handle, ns, self.out, self.most)
         if count == 1:
             return [self.out[0]]

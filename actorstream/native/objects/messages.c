@@ -21,7 +21,7 @@ typedef struct part {
 
 static _Atomic(part *) freed;
 
-/* In the order in which MessageSocket takes them. */
+/* In the order in which MessageSocket takes them. A process has one libzmq, so they are those of all its sockets. */
 static struct {
     int (*init)(zmq_message *);
     int (*init_data)(zmq_message *, void *, size_t, void (*)(void *, void *), void *);

@@ -102,7 +102,7 @@ class Exchange:
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
         self._rung: set[int] | None = None
-        """What is to ring once all packets are taken in; None: none are, and it rings at once."""
+        """Bits that ring once all packets are taken in; None: nothing is being taken in, and bits ring at once."""
         self.closed = False
 
     # -- channel ends
@@ -180,7 +180,7 @@ class Exchange:
         return list(rung)
 
     def rest(self) -> None:
-        """The worker goes to sleep: like `poll`, but does not look again where the port's descriptor tells of what comes."""
+        """The worker is about to wait: like `poll`, but a port that `is_drained` is not read again: it tells of what comes."""
         if not self.port.is_drained:
             self.poll()
         elif not self.closed and self._rung is None:
