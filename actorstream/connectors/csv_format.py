@@ -12,6 +12,7 @@ from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import batch_of
 from actorstream.errors import DataError
+from actorstream.events.arrow_arrays import arrow_texts
 from actorstream.events.fields import Field, Kind
 
 if TYPE_CHECKING:
@@ -134,7 +135,9 @@ class CsvFormat:
                 and not field.nullable
                 and arrays[field.name].null_count
             ):
-                arrays[field.name] = arrays[field.name].fill_null("" if field.kind is Kind.STRING else b"")
+                arrays[field.name] = arrays[field.name].fill_null(
+                    arrow_texts([b""], arrays[field.name].type)[0]
+                )
         return arrays
 
     def _read_arrays(self, data: bytes, types: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.events.arrow_arrays import arrow_array, arrow_scalar, arrow_texts, numpy_array
 from actorstream.events.fields import FLOATS, Kind
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def _joined(arrays: list[Any], delimiter: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [pc.cast(array, pa.string()).fill_null("") for array in arrays]
+    texts = [pc.cast(array, pa.string()).fill_null(arrow_scalar("")) for array in arrays]
     texts[-1] = _with_end(texts[-1], "\n")
-    return pc.binary_join_element_wise(*texts, delimiter).buffers()[2]
+    return pc.binary_join_element_wise(*texts, arrow_scalar(delimiter)).buffers()[2]
 
 
 def _array(values: Column) -> Any:
@@ -93,10 +94,10 @@ def _array(values: Column) -> Any:
     if kind is Kind.MSGPACK:
         encode = msgspec.json.encode
         texts = [None if value is None else encode(value) for value in values.tolist()]
-        return pa.array(texts, pa.binary()).cast(pa.string())
+        return arrow_texts(texts, pa.binary()).cast(pa.string())
     array = values.arrow()
     if kind is Kind.BOOL:
-        return pc.not_equal(array.storage, pa.scalar(0, pa.int8()))
+        return pc.not_equal(array.storage, arrow_scalar(np.int8(0)))
     if kind is Kind.DICTIONARY:
         return array.dictionary_decode()
     if kind is Kind.BYTES or pa.types.is_large_string(array.type):
@@ -116,13 +117,13 @@ def _floats(values: Column) -> Any:
     if not whole.any():
         return array
     picked = found[whole]
-    texts = _with_end(pc.cast(pa.array(picked.astype(np.int64)), pa.string()), ".0")
+    texts = _with_end(pc.cast(arrow_array(picked.astype(np.int64)), pa.string()), ".0")
     minus = np.signbit(picked) & (picked == 0)
     if minus.any():
-        texts = pc.if_else(pa.array(minus), "-0.0", texts)
+        texts = pc.if_else(arrow_array(minus), arrow_scalar("-0.0"), texts)
     if whole.all():
         return texts
-    return pc.replace_with_mask(pc.cast(array, pa.string()), pa.array(whole), texts)
+    return pc.replace_with_mask(pc.cast(array, pa.string()), arrow_array(whole), texts)
 
 
 def _times(values: Column) -> Any:
@@ -130,13 +131,13 @@ def _times(values: Column) -> Any:
     import pyarrow.compute as pc
 
     found = values.data[values.first : values.first + values.length]
-    naive = pa.array(found, mask=None if values.validity is None else ~values.valid())
+    naive = arrow_array(found, None if values.validity is None else values.valid())
     whole = found % 1_000_000 == 0
     texts = naive.cast(pa.timestamp("us")).cast(pa.string())
     if whole.any():
-        seconds = pa.array(found[whole] // 1_000_000).cast(pa.timestamp("s")).cast(pa.string())
-        mask = pa.array(whole & values.valid())
-        texts = pc.replace_with_mask(texts, mask, seconds.filter(pa.array(values.valid()[whole])))
+        seconds = arrow_array(found[whole] // 1_000_000).cast(pa.timestamp("s")).cast(pa.string())
+        mask = arrow_array(whole & values.valid())
+        texts = pc.replace_with_mask(texts, mask, seconds.filter(arrow_array(values.valid()[whole])))
     return _with_end(pc.binary_replace_slice(texts, 10, 11, "T"), "Z")
 
 
@@ -146,7 +147,7 @@ def _to_quote(array: Any, special: str) -> tuple[np.ndarray, str]:
     data, offsets = _bytes_of(array)
     mask = offsets[1:] == offsets[:-1]
     if array.null_count and mask.any():
-        mask &= array.is_valid().to_numpy(zero_copy_only=False)
+        mask &= numpy_array(array.is_valid())
     present = ""
     for each in special:
         places = np.flatnonzero(data == ord(each))
@@ -173,15 +174,14 @@ def _bytes_of(array: Any) -> tuple[np.ndarray, np.ndarray]:
 def _quoted(array: Any, mask: np.ndarray, written: dict[str, str], present: str) -> Any:
     """The array with the rows of `mask` in quotes; what is special in them, and the quotes, as in
     `written`."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    picked = array.take(pa.array(np.flatnonzero(mask)))
+    picked = array.take(arrow_array(np.flatnonzero(mask)))
     for each in present:
         stands = written[each]
         picked = pc.replace_substring(picked, each, stands * 2 if each == '"' else stands)
     quoted = _with_end(pc.binary_replace_slice(picked, 0, 0, written['"']), written['"'])
-    return pc.replace_with_mask(array, pa.array(mask), quoted)
+    return pc.replace_with_mask(array, arrow_array(mask), quoted)
 
 
 def _with_end(array: Any, end: str) -> Any:

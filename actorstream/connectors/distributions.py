@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.arrow_arrays import arrow_array, arrow_texts
 from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.native.elementary import cosine, exp, log
@@ -85,13 +86,13 @@ class Generated:
             values = Column.from_values(field, [*self.values, None] if self.nulls else list(self.values))
             return values.take(found if missing is None else np.where(missing, len(self.values), found))
         if field.kind is Kind.STRING and isinstance(found, np.ndarray):
-            found = pc.binary_replace_slice(pc.cast(pa.array(found), pa.string()), 0, 0, self.prefix or "")
+            found = pc.binary_replace_slice(pc.cast(arrow_array(found), pa.string()), 0, 0, self.prefix or "")
         elif field.dtype is not None and found.dtype != field.dtype:
             whole = field.kind in INTEGERS and found.dtype.kind == "f"
             found = (np.rint(found) if whole else found).astype(field.dtype)
         if missing is not None:
-            array = pa.array(found) if isinstance(found, np.ndarray) else found
-            found = pc.if_else(pa.array(missing), pa.scalar(None, array.type), array)
+            array = arrow_array(found) if isinstance(found, np.ndarray) else found
+            found = pc.if_else(arrow_array(missing), pa.nulls(1, array.type)[0], array)
         return Column.of(field, found)
 
 
@@ -214,7 +215,7 @@ def _words(field: Field, keys: Mapping[str, Any]) -> _Made:
         allowed = f"low <= high, from 0 to {MAX_WORDS}"
         raise DistributionError("high", f"is {high}, `low` is {low}", allowed)
     weights = _zipf_weights({"of": 10_000, **keys})
-    table, vocabulary = AliasTable(weights), pa.array(map(made_up_word, range(len(weights))), pa.string())
+    table, vocabulary = AliasTable(weights), arrow_texts(map(made_up_word, range(len(weights))), pa.string())
 
     def make(span: Span, salt: int) -> Any:
         numbering, made, rows = span
@@ -222,9 +223,9 @@ def _words(field: Field, keys: Mapping[str, Any]) -> _Made:
         ranks = np.empty((rows, high), np.uint32)
         for place in range(high):
             ranks[:, place] = numbering.ranks(made, rows, salt + (place + 1) * WORD_SALT, table)
-        chosen = vocabulary.take(pa.array(ranks[np.arange(high) < counts[:, None]]))
+        chosen = vocabulary.take(arrow_array(ranks[np.arange(high) < counts[:, None]]))
         ends = np.concatenate((np.zeros(1, np.int32), np.cumsum(counts, dtype=np.int32)))
-        return pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), chosen), " ")
+        return pc.binary_join(pa.ListArray.from_arrays(arrow_array(ends), chosen), " ")
 
     return make, None
 

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from actorstream.connectors.dead_rows import BadRow
+from actorstream.events.arrow_arrays import arrow_scalar
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 
 if TYPE_CHECKING:
@@ -132,9 +133,7 @@ def _is_number(value: Any) -> bool:
 
 def _cast(text: str, target: Any) -> Any:
     """What Arrow makes of text; ValueError (ArrowInvalid is one) if nothing."""
-    import pyarrow as pa
-
-    return pa.scalar(text).cast(target).as_py()
+    return arrow_scalar(text).cast(target).as_py()
 
 
 def _time(text: str) -> Any:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from actorstream.actors.contract import Contract
 from actorstream.connectors.file_sink import FileSink
 from actorstream.connectors.sink import END
 from actorstream.connectors.staged_file import StagedFile, discard, find
 from actorstream.errors import RunError
+from actorstream.events.arrow_arrays import arrow_scalar, arrow_texts
 from actorstream.events.fields import Kind
 
 if TYPE_CHECKING:
@@ -155,10 +158,10 @@ def arrow_rows(batch: Batch) -> Any:
     for values in batch.columns():
         array = values.arrow()
         if values.field.kind is Kind.BOOL:
-            array = pc.not_equal(array.storage, pa.scalar(0, pa.int8()))
+            array = pc.not_equal(array.storage, arrow_scalar(np.int8(0)))
         elif values.field.kind is Kind.MSGPACK:
             texts = [None if value is None else msgspec.json.encode(value) for value in values.tolist()]
-            array = pa.array(texts, pa.binary()).cast(pa.string())
+            array = arrow_texts(texts, pa.binary()).cast(pa.string())
         arrays.append(array)
     schema = file_schema(batch.schema)
     return pa.RecordBatch.from_arrays(

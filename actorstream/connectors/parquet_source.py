@@ -197,7 +197,7 @@ def _check_columns(path: str, found: Any, schema: Schema) -> None:
             near = nearest_text(field.name, found.names)
             raise DataError(f"there is no such column{near}", file=path, column=field.name)
         try:
-            column(field, pa.array([], found.field(field.name).type))
+            column(field, pa.nulls(0, found.field(field.name).type))
         except SchemaError as error:
             raise DataError(str(error), file=path, column=field.name) from error
 

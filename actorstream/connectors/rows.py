@@ -11,6 +11,7 @@ import numpy as np
 
 from actorstream.connectors.json_values import DEEPEST, is_too_deep
 from actorstream.errors import SchemaError
+from actorstream.events.arrow_arrays import arrow_array
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 
@@ -69,9 +70,7 @@ def _misfits(field: Field, values: Any) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     rows = np.arange(len(values))
     if not field.nullable and hasattr(values, "null_count") and values.null_count:
-        nulls = values.is_null().to_numpy(
-            **({} if hasattr(values, "num_chunks") else {"zero_copy_only": False})
-        )
+        nulls = np.array(values.is_null().to_pylist(), np.bool_)
         why = f"has no value, and {field.kind.value} is needed (a type that ends in '?' allows none)"
         found += [(int(row), why) for row in np.flatnonzero(nulls)]
         rows = np.flatnonzero(~nulls)
@@ -91,9 +90,8 @@ def _misfits(field: Field, values: Any) -> list[tuple[int, str]]:
 def _taken(values: Any, rows: np.ndarray) -> Any:
     if isinstance(values, list):
         return [values[row] for row in rows.tolist()]
-    import pyarrow as pa
 
-    return values.take(pa.array(rows))
+    return values.take(arrow_array(rows))
 
 
 def _is_text(found: Any) -> bool:

@@ -13,6 +13,7 @@ from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.partition import BlockPartition, FilePiece, Partition
 from actorstream.connectors.source_keys import ReadingKeys
+from actorstream.events.arrow_arrays import arrow_texts
 from actorstream.events.event import Event
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def split_lines(data: bytes) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.split_pattern(_one_string(data), "\n").values if data else pa.array([""])
+    return pc.split_pattern(_one_string(data), "\n").values if data else arrow_texts([""], pa.string())
 
 
 def is_text(data: bytes) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from actorstream.dgs.tagging import Tagging
 from actorstream.dgs.tags import Tag
 from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.events.arrow_arrays import arrow_scalar, numpy_array
 from actorstream.events.fields import INTEGERS, Kind
 from actorstream.native.kernels import BYTES, SIGNED, UNSIGNED, Partitioner, hash_columns, key_groups
 from actorstream.native.pieces import ColumnTable
@@ -236,7 +237,7 @@ class _Places:
         if column.length > 1 and column.validity is None and column.repeats():
             return self._place(column.slice(0, 1).tolist()[0], 0, where)
         coded = column.arrow().dictionary_encode()
-        indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = numpy_array(coded.indices.fill_null(arrow_scalar(np.int32(-1))))
         places = np.empty(len(coded.dictionary) + 1, np.int64)
         for number, value in enumerate([*coded.dictionary.to_pylist(), None]):
             used = value in self.values or not (indices == (number if value is not None else -1)).any()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.arrow_arrays import arrow_array, arrow_scalar, arrow_texts
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 from actorstream.events.values import Buffers, pack
 
@@ -38,17 +39,22 @@ def _arrow_type(field: Field, wide: bool) -> pa.DataType:
         case Kind.BYTES | Kind.MSGPACK:
             return pa.large_binary() if wide else pa.binary()
         case Kind.DICTIONARY:
-            return pa.dictionary(pa.from_numpy_dtype(field.dtype), _labels(field).type)
+            return pa.dictionary(pa.from_numpy_dtype(field.dtype), labels_of(field).type)
         case _:
             return pa.from_numpy_dtype(field.dtype)
 
 
-def _labels(field: Field) -> pa.Array:
+def labels_of(field: Field) -> pa.Array:
+    """The labels of a category, in the order of their codes."""
     found = field.kept.get("labels")
     if found is None:
         import pyarrow as pa
 
-        found = field.kept["labels"] = pa.array(field.labels)
+        labels: Any = field.labels
+        found = (
+            arrow_array(np.array(labels)) if isinstance(labels[0], int) else arrow_texts(labels, pa.string())
+        )
+        field.kept["labels"] = found
     return found
 
 
@@ -69,7 +75,7 @@ def array_of(column: Column) -> pa.Array:
     if field.kind is Kind.DICTIONARY:
         code_type = pa.from_numpy_dtype(field.dtype)
         codes = pa.Array.from_buffers(code_type, column.length, parts, offset=column.first)
-        return pa.DictionaryArray.from_arrays(codes, _labels(field), safe=False)
+        return pa.DictionaryArray.from_arrays(codes, labels_of(field), safe=False)
     return pa.Array.from_buffers(arrow_type(field), column.length, parts, offset=column.first)
 
 
@@ -95,9 +101,9 @@ def buffers_of(field: Field, array: Any) -> tuple[Buffers, int, int]:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
         if isinstance(array, pa.ChunkedArray):  # older pyarrow, and data past 2 GiB
-            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
     if array.null_count and not field.nullable:
-        row = array.is_null().index(pa.scalar(True)).as_py()
+        row = array.is_null().index(arrow_scalar(True)).as_py()
         raise SchemaError(
             f"field {field.name!r}, row {row}: null in a field that is not nullable; annotate it `| None` "
             f"({field.kind.value}) or fill it first"
@@ -143,7 +149,7 @@ def _as_field_type(field: Field, array: Any) -> Any:
             return _canonical_bools(array.storage)
         return (
             array.indices
-            if field.kind is Kind.DICTIONARY and _has_labels(field, array)
+            if field.kind is Kind.DICTIONARY and _haslabels_of(field, array)
             else _codes(field, array)
         )
     is_type = pa.types
@@ -186,7 +192,7 @@ def _canonical_bools(storage: Any) -> Any:
 
     bounds = pc.min_max(storage)
     if bounds["min"].is_valid and not (bounds["min"].as_py() >= 0 and bounds["max"].as_py() <= 1):
-        return pc.not_equal(storage, pa.scalar(0, pa.int8())).cast(pa.int8())
+        return pc.not_equal(storage, arrow_scalar(np.int8(0))).cast(pa.int8())
     return storage
 
 
@@ -207,8 +213,8 @@ def _storage_type(field: Field) -> Any:
     return pa.from_numpy_dtype(field.dtype) if field.categories else arrow_type(field)
 
 
-def _has_labels(field: Field, array: Any) -> bool:
-    return bool(array.dictionary.equals(_labels(field)))
+def _haslabels_of(field: Field, array: Any) -> bool:
+    return bool(array.dictionary.equals(labels_of(field)))
 
 
 def _codes(field: Field, array: Any) -> Any:
@@ -219,10 +225,10 @@ def _codes(field: Field, array: Any) -> Any:
     if field.kind is not Kind.DICTIONARY:
         return array
     if pa.types.is_dictionary(array.type):
-        if _has_labels(field, array):
+        if _haslabels_of(field, array):
             return array.indices.cast(pa.from_numpy_dtype(field.dtype))
         array = array.dictionary_decode()
-    labels = _labels(field)
+    labels = labels_of(field)
     if array.type != labels.type:
         same_family = (_is_text(array.type) and _is_text(labels.type)) or (
             pa.types.is_integer(array.type) and pa.types.is_integer(labels.type)
@@ -235,7 +241,7 @@ def _codes(field: Field, array: Any) -> Any:
         array = array.cast(labels.type)
     codes = pc.index_in(array, value_set=labels)
     if codes.null_count > array.null_count:
-        row = pc.and_(codes.is_null(), array.is_valid()).index(pa.scalar(True)).as_py()
+        row = pc.and_(codes.is_null(), array.is_valid()).index(arrow_scalar(True)).as_py()
         value = array[row].as_py()
         raise SchemaError(
             f"field {field.name!r}, row {row}: {value!r} is not one of its categories"

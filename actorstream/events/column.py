@@ -12,9 +12,11 @@ import msgspec
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.arrow_arrays import arrow_array
 from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind
 from actorstream.events.values import check_times, pack, put_nulls, unpack_few, unpack_fixed, unpack_msgpack
 from actorstream.native.address import address_of
+from actorstream.native.cursor import Cursor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -192,8 +194,8 @@ class Column(msgspec.Struct, eq=False, gc=False):
                 ends = self.offsets[self.first : self.first + self.length + 1]  # type: ignore[index]
                 values = unpack_few(field, self.data, ends.tolist())
             else:
-                # 25 ns a string; slices of one decoded text 80, pyarrow's to_pylist up to 500 in older versions
-                values = self.arrow().to_numpy(zero_copy_only=False).tolist()
+                code = "t" if field.kind is Kind.STRING else "y"
+                values = list(Cursor(None, ((code, self.descriptor, self, None),), 0, self.length))
             return unpack_msgpack(field, values) if field.kind is Kind.MSGPACK else values
         data = self.data[self.first : self.first + self.length]
         if self.validity is None:
@@ -260,7 +262,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
         if self.field.plain:
             return Column(self.field, len(index), None, _frozen(self.data.take(index)), None)
         if self.field.dtype is None:
-            return Column.from_arrow(self.field, self.arrow().take(_arrow_index(index)))
+            return Column.from_arrow(self.field, self.arrow().take(arrow_array(index)))
         data = self.data[self.first : self.first + self.length].take(index)
         validity = None if self.validity is None else np.packbits(self.valid().take(index), bitorder="little")
         return Column(self.field, len(index), validity, data, None)
@@ -356,9 +358,3 @@ def sample(values: Any) -> Any:
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array
-
-
-def _arrow_index(index: np.ndarray) -> Any:
-    import pyarrow as pa
-
-    return pa.array(index)

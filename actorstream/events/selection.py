@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.arrow_arrays import arrow_scalar, numpy_array
 from actorstream.native.kernels import mask_to_index
 
 
@@ -45,9 +46,13 @@ def _array(selection: Any) -> np.ndarray:
         if isinstance(selection, pa.ChunkedArray):
             selection = selection.combine_chunks()
         if isinstance(selection, pa.ExtensionArray):
-            selection = pc.not_equal(selection.storage, 0)
+            selection = pc.not_equal(selection.storage, arrow_scalar(np.int8(0)))
         if selection.null_count and pa.types.is_boolean(selection.type):
-            selection = pc.fill_null(selection, False)
+            selection = pc.fill_null(selection, arrow_scalar(False))
+        if not selection.null_count and (
+            pa.types.is_boolean(selection.type) or pa.types.is_integer(selection.type)
+        ):
+            return numpy_array(selection)
         found: np.ndarray = selection.to_numpy(zero_copy_only=False)
         return found
     return np.asarray(selection)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.integration.processes import ROOT
 
 ONLY = """
 import sys
+import tomllib
 
 sys.path[:] = [each for each in sys.path if not each.endswith("-packages")] + [%r]
 """
@@ -101,3 +103,36 @@ def test_a_transport_whose_package_is_not_there_is_an_error_that_names_the_extra
         )
         assert ended.returncode == 2 and "Traceback" not in ended.stderr
         assert f"actorstream[{transport}]" in ended.stderr
+
+
+ASKED = """
+import os
+
+with open(os.environ["ASKED"], "a") as file:
+    file.write("pandas\\n")
+raise ImportError("no run needs it")
+"""
+
+
+@pytest.mark.parametrize("app", ["value_barrier", "word_count", "ysb"])
+def test_no_run_asks_for_pandas_which_would_double_the_time_in_which_a_worker_starts(
+    app: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pandas").mkdir()
+    (tmp_path / "pandas" / "__init__.py").write_text(ASKED)
+    asked = tmp_path / "asked"
+    outputs = tomllib.loads((ROOT / "apps" / app / "topology.toml").read_text())["actors"]
+    sinks = [name for name, keys in outputs.items() if str(keys.get("path", "")).startswith("out/")]
+    assert sinks
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "actorstream", "launch", f"apps/{app}/topology.toml", "--quiet"),
+            *("--workers", "2", *(f"--set=actors.{sink}.path={tmp_path}/{sink}.csv" for sink in sinks)),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "ASKED": str(asked)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not asked.exists()

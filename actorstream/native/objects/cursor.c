@@ -268,6 +268,10 @@ static PyObject *cursor_next(PyObject *self) {
             goto done;
         arguments[at] = value;
     }
+    if (own->make == Py_None && fields == 1) {
+        made = Py_NewRef(arguments[0]);
+        goto done;
+    }
     const size_t given = (size_t)fields | PY_VECTORCALL_ARGUMENTS_OFFSET;
     if (own->call != NULL)
         made = own->call(own->make, arguments, given, NULL);
@@ -310,7 +314,9 @@ static PyType_Slot slots[] = {
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, cursor_next},
     {Py_tp_methods, methods},
-    {Py_tp_doc, "Cursor(make, columns, first, rows): events of rows, each made by `make` as it is taken."},
+    {Py_tp_doc, "Cursor(make, columns, first, rows): events of rows, each made by `make` as it is taken; without "
+                "`make` the values of the one "
+                "column."},
     {0, NULL},
 };
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.events.arrow import arrow_type
+from actorstream.events.arrow_arrays import arrow_array, arrow_scalar, arrow_texts
 from actorstream.events.column import Column
 from actorstream.events.fields import INTEGERS, Field, Kind
 from actorstream.events.values import FIRST_TIME, LAST_TIME, unpack_fixed
@@ -134,7 +135,7 @@ def _concat(pc: Any, arrays: list[Any]) -> Any:
 
     if len({array.type for array in arrays}) > 1:
         arrays = [array.cast(pa.large_string()) for array in arrays]
-    return pc.binary_join_element_wise(*arrays, pa.scalar("", arrays[0].type))
+    return pc.binary_join_element_wise(*arrays, arrow_texts([""], arrays[0].type)[0])
 
 
 def _select(pc: Any, arrays: list[Any]) -> Any:
@@ -151,13 +152,12 @@ def _select(pc: Any, arrays: list[Any]) -> Any:
 
 def _if(node: Apply) -> Make:
     def make(field: Field, columns: list[Column], rows: int) -> Any:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         condition = columns[0]
         true = condition.data[condition.first : condition.first + rows] & condition.valid()
         then, other = _select(pc, [column.arrow() for column in columns[1:]])
-        return pc.if_else(pa.array(true), then, other)
+        return pc.if_else(arrow_array(true), then, other)
 
     return make
 
@@ -171,14 +171,13 @@ def _lookup(node: Apply) -> Make:
     table: Table = node.extra
 
     def make(field: Field, columns: list[Column], rows: int) -> Any:
-        import pyarrow as pa
 
         (coded,) = columns
         codes = coded.data[coded.first : coded.first + rows]
         last = len(table.values)
         if coded.validity is not None:
             codes = np.where(coded.valid(), codes, last)
-        return pa.array([*table.values, table.at_null], arrow_type(field)).take(pa.array(codes))
+        return arrow_texts([*table.values, table.at_null], arrow_type(field)).take(arrow_array(codes))
 
     return make
 
@@ -189,11 +188,10 @@ def _to_text(node: Apply) -> Make:
     def make(field: Field, columns: list[Column], rows: int) -> Any:
         (column,) = columns
         if kind is Kind.BOOL:
-            import pyarrow as pa
             import pyarrow.compute as pc
 
-            true = pa.array(column.data[column.first : column.first + rows], mask=~column.valid())
-            return pc.if_else(true, "true", "false")
+            true = arrow_array(column.data[column.first : column.first + rows], column.valid())
+            return pc.if_else(true, arrow_scalar("true"), arrow_scalar("false"))
         if kind in (Kind.FLOAT32, Kind.FLOAT64):
             return [None if value is None else repr(value) for value in column.tolist()]
         if kind is Kind.DATETIME:
@@ -221,8 +219,8 @@ def _text_in(node: Apply) -> Make:
         import pyarrow.compute as pc
 
         array = columns[0].arrow()
-        found = pc.is_in(array, value_set=pa.array(values, array.type))
-        return pc.if_else(array.is_valid(), found, None) if array.null_count else found
+        found = pc.is_in(array, value_set=arrow_texts(values, array.type))
+        return pc.if_else(array.is_valid(), found, pa.nulls(1, found.type)[0]) if array.null_count else found
 
     return make
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.events.arrow_arrays import arrow_array
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.native.lookup import NONE
@@ -82,9 +83,8 @@ def gather(column: Column, rows: np.ndarray, field: Field, *, outer: bool = Fals
         taken = column.take(np.where(missing, 0, rows))
         valid = ~missing if taken.validity is None else taken.valid() & ~missing
         return Column(field, len(rows), np.packbits(valid, bitorder="little"), taken.data, None)
-    import pyarrow as pa
 
-    return Column.from_arrow(field, column.arrow().take(pa.array(rows, mask=missing)))
+    return Column.from_arrow(field, column.arrow().take(arrow_array(rows, ~missing)))
 
 
 def column_of(field: Field, values: Any) -> Column:

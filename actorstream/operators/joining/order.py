@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from actorstream.events.arrow_arrays import numpy_array
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,7 +29,7 @@ def sort_keys(column: Column, *, descending: bool = False) -> list[np.ndarray]:
 
     order = "descending" if descending else "ascending"
     ranks = pc.rank(column.arrow(), sort_keys=order, tiebreaker="dense")  # nulls at the end
-    return [ranks.to_numpy(zero_copy_only=False)]
+    return [numpy_array(ranks)]
 
 
 def changes(key: np.ndarray) -> np.ndarray:

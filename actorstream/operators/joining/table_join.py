@@ -121,8 +121,10 @@ def converted(key: Column, asked: Field) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from actorstream.events.arrow import labels_of
+
     values = key.arrow().dictionary_decode() if own.categories else key.arrow()
     if not asked.categories:
         return Column.from_arrow(Field(own.name, Kind.STRING, nullable=True), values.cast(pa.string()))
-    codes = pc.index_in(values, value_set=pa.array(asked.labels))  # null where there is no such category
+    codes = pc.index_in(values, value_set=labels_of(asked))  # null where there is no such category
     return Column.from_arrow(Field(own.name, Kind.INT32, nullable=True), codes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from actorstream.events.arrow_arrays import arrow_array
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.cuts import cuts, sizes_of
@@ -136,10 +137,9 @@ def chosen(field: Field, second: np.ndarray, one: Column, other: Column) -> Colu
     """The values of `other` where `second`, else of `one`; both of the field's kind, nullable."""
     rows = len(second)
     if field.dtype is None:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        picked = pc.if_else(pa.array(second), other.arrow(), one.arrow())
+        picked = pc.if_else(arrow_array(second), other.arrow(), one.arrow())
         return Column.from_arrow(field, picked)
     values = [column.data[column.first : column.first + rows] for column in (one, other)]
     data = np.where(second, values[1], values[0])

@@ -113,6 +113,13 @@ def test_equal_texts_are_one_object_also_where_others_lie_between() -> None:
     assert len({id(text) for text in made}) == 3
 
 
+def test_without_a_class_the_values_of_the_one_column_come() -> None:
+    texts = ["one", "", "drei", "größer"] * 5
+    assert list(Cursor(None, (column_of(texts),), 0, len(texts))) == texts
+    with pytest.raises(TypeError, match="not callable"):
+        list(Cursor(None, (column_of(texts), column_of(texts)), 0, 1))
+
+
 def test_texts_that_all_differ_are_not_kept() -> None:
     texts = [f"row {row}" for row in range(3000)]
     rows = Cursor(lambda text: text, (column_of(texts),), 0, len(texts))
