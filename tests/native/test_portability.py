@@ -62,13 +62,13 @@ def musl() -> Way:
     return Way("musl", ("-O0", "-static", f"-isystem{folder}"), "musl-gcc")
 
 
-ways = pytest.mark.parametrize(
-    "way", [lambda: CLANG, musl, lambda: AARCH64], ids=["clang", "musl", "aarch64"]
-)
+WAYS = {"clang": lambda: CLANG, "musl": musl, "aarch64": lambda: AARCH64}
+ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
-@ways
+@pytest.mark.parametrize("way", [WAYS["musl"], WAYS["aarch64"]], ids=["musl", "aarch64"])
 def test_every_file_of_the_core_compiles_without_a_warning(way) -> None:
+    """With clang, the test that builds modules shows it."""
     way().checked(sorted((NATIVE / "src").glob("*.c")))
 
 

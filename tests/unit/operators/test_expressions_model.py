@@ -18,7 +18,7 @@ from expression_model import ROWS, NoValueError, Random, Sample, row_of
 from expression_texts import bools, floats, ints, words
 
 FAILED = object()
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=150, deadline=None)
 
 
 def by_python(random: Random, batch: Batch) -> list[Any]:
