@@ -14,6 +14,7 @@ MODES = {
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
     "progress": ["busy", "asleep"],
+    "returned": ["one", "many"],
     "scalegate": [
         "plain",
         "ring",

@@ -4,9 +4,9 @@
  * A part that is sent by reference is freed by libzmq, on a thread of its own that must not touch a Python object. So that
  * thread only puts it on a list, and the next call of `send`, `receive` or `free_sent` lets it go. */
 #include "objects.h"
+#include "../src/returned.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 
 enum { NOW = 1, MORE = 2 }; /* ZMQ_DONTWAIT, ZMQ_SNDMORE */
 
@@ -14,12 +14,12 @@ typedef struct {
     _Alignas(8) unsigned char opaque[64];
 } zmq_message; /* zmq_msg_t */
 
-typedef struct part {
-    struct part *next;
+typedef struct {
+    returned link; /* first, so that a link is its part */
     Py_buffer view;
 } part;
 
-static _Atomic(part *) freed;
+static returned_list freed;
 
 /* In the order in which MessageSocket takes them. A process has one libzmq, so they are those of all its sockets. */
 static struct {
@@ -101,28 +101,19 @@ static PyObject *new_end(PyTypeObject *type, PyObject *args, PyObject *names) {
     return (PyObject *)made;
 }
 
-/* libzmq's thread, or the caller of `send` where that fails. Lock-free. */
+/* libzmq's thread, or the caller of `send` where that fails. */
 static void put_freed(void *data, void *hint) {
     (void)data;
-    part *own = hint;
-    own->next = atomic_load_explicit(&freed, memory_order_relaxed);
-    /* release; partner: the exchange of let_go */
-    while (
-        !atomic_compare_exchange_weak_explicit(&freed, &own->next, own, memory_order_release, memory_order_relaxed)) {
-    }
+    returned_put(&freed, hint);
 }
 
 /* Under the interpreter's lock. */
 static void let_go(void) {
-    if (atomic_load_explicit(&freed, memory_order_relaxed) == NULL)
-        return;
-    /* acquire; partner: put_freed */
-    part *each = atomic_exchange_explicit(&freed, NULL, memory_order_acquire);
-    while (each != NULL) {
-        part *next = each->next;
-        PyBuffer_Release(&each->view);
-        PyMem_Free(each);
-        each = next;
+    for (returned *each = returned_take(&freed); each != NULL;) {
+        part *own = (part *)each;
+        each = each->next;
+        PyBuffer_Release(&own->view);
+        PyMem_Free(own);
     }
 }
 

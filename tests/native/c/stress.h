@@ -31,6 +31,7 @@ int stress_mpmc(const char *mode, uint64_t rounds);
 int stress_pool(const char *mode, uint64_t rounds);
 int stress_progress(const char *mode, uint64_t rounds);
 int stress_reorder(const char *mode, uint64_t rounds);
+int stress_returned(const char *mode, uint64_t rounds);
 int stress_runs(const char *mode, uint64_t rounds);
 int stress_scalegate(const char *mode, uint64_t rounds);
 int stress_worklist(const char *mode, uint64_t rounds);
