@@ -288,3 +288,19 @@ def test_rows_of_the_end_go_by_value_once_all_lanes_have_ended(seed: int) -> Non
     channels = channels_of(given)
     trace = given_in_time(by_value(channels), channels, random.Random(seed))
     assert trace == [*(("row", n) for n in range(1, 6)), ("end", 0)]
+
+
+def test_rows_that_wait_for_others_of_their_time_give_their_room_back() -> None:
+    """Their sender may have more of them, and promises no later time before it has sent these."""
+    channels = channels_of([[data((5, 2)), data((5, 1)), mark(FrameKind.END)], [mark(FrameKind.END)]])
+    inbox = by_value(channels)
+    channels[1].arrive()
+    trace: Trace = []
+    for _ in range(2):
+        channels[0].arrive()
+        assert not drain(inbox, trace)
+        assert trace == []
+        assert not channels[0].frames
+    channels[0].arrive()
+    assert drain(inbox, trace)
+    assert trace == [("row", 1), ("row", 2), ("end", 0)]

@@ -287,9 +287,13 @@ class MergeReader:
         if mark.held or mark.ended:
             return None
         self._read()
-        if not self.runs:
+        positions, number = self.merge.runs.positions, self.number
+        while not self.runs:
+            at = positions[number]
             self.look()
             self._read()
+            if positions[number] == at:
+                break  # else rows were read that wait for their ties: their room goes back at the next look
         return None if self.runs else self._due()
 
     def _read(self) -> None:
