@@ -145,11 +145,11 @@ class Link:
     ) -> None:
         """Sends a frame, and with it what is owed. The memory of `payload` must stay as it is as long as the view exists.
         `idle`: the consumer waits for it; else it may travel with others that follow."""
+        is_first = not self._parts  # also where what is owed comes before it in the packet
         # whoever sees the frame sees the credit of what was consumed before it, too
         credit = self._settle_with_frame() if self.owing else NO_CREDIT
         self._sent = seq = self._sent + 1
         parts, prefix = self._parts, self.envelope.prefix
-        is_first = not parts
         length = 0 if payload is None else len(payload)
         if length > self._inline:
             flags |= APART

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -113,6 +114,20 @@ async def test_a_frame_for_a_consumer_that_waits_is_sent_at_once(pair: Pair) -> 
     pair.send(0, 1024)
     assert len(pair.new_packets()) == 1
     assert pair.received() == [0]
+
+
+async def test_a_frame_that_takes_a_promise_with_it_is_sent_though_nobody_looks_at_the_doorbell(
+    pair: Pair,
+) -> None:
+    pair.send(0, 1024)
+    await asyncio.sleep(0)
+    pair.sender.advance(0, 5, ring=False)
+    pair.send(1, 1024)
+    assert len(pair.new_packets()) == 1
+    await asyncio.sleep(0)
+    assert len(pair.new_packets()) == 2
+    assert pair.received() == [0, 1]
+    assert pair.receiver.frontier(0) == 5
 
 
 async def test_a_worker_that_has_waited_takes_one_packet_and_the_others_before_it_sleeps_again(
