@@ -37,10 +37,11 @@ MOST_UNDER_WAY = 256
 
 class _Started(NamedTuple):
     """A batch whose kernel was submitted. `end`: the serial number behind its own. `chain`: the chain whose kernel it is; None:
-    it is the consumer's."""
+    it is the consumer's. `nbytes`: of the batch when it was submitted; a later estimate may differ."""
 
     end: int
     batch: Batch
+    nbytes: int
     prepared: Prepared
     chain: KernelChain | None
 
@@ -180,8 +181,9 @@ class KernelEdge(DirectEdge):
         submitted = pool.submit(self.lane, prepared.job)
         assert submitted, "a lane holds as many as may be under way"
         self._submitted += 1
-        self._bytes += batch.nbytes
-        self._waiting.append(_Started(self._submitted, batch, prepared, self._chain))
+        nbytes = batch.nbytes
+        self._bytes += nbytes
+        self._waiting.append(_Started(self._submitted, batch, nbytes, prepared, self._chain))
 
     def _is_full(self) -> bool:
         if self.exclusive:
@@ -270,7 +272,7 @@ class KernelEdge(DirectEdge):
 
     def _finish(self, started: _Started) -> None:
         """Takes back one kernel, and sends its result on."""
-        self._bytes -= started.batch.nbytes
+        self._bytes -= started.nbytes
         self._collected = started.end
         self.pool.collected(self.lane, started.end)  # type: ignore[union-attr]
         self.took_ns += started.prepared.job.took_ns
