@@ -21,6 +21,7 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
+from actorstream.native.memory import keep_freed_memory
 from actorstream.scheduling.spin import Spin
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
@@ -107,6 +108,7 @@ class Ends:
 
 async def transported(side: Ends, size: int, seconds: float) -> float | None:
     """One worker's part; the result comes from worker 1 for jumbo tuples, from worker 0 for round trips."""
+    keep_freed_memory()  # as a worker does
     try:
         await side.transport.start()
         if size == 0:
