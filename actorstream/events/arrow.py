@@ -149,7 +149,7 @@ def _as_field_type(field: Field, array: Any) -> Any:
             return _canonical_bools(array.storage)
         return (
             array.indices
-            if field.kind is Kind.DICTIONARY and _haslabels_of(field, array)
+            if field.kind is Kind.DICTIONARY and _has_labels(field, array)
             else _codes(field, array)
         )
     is_type = pa.types
@@ -213,7 +213,7 @@ def _storage_type(field: Field) -> Any:
     return pa.from_numpy_dtype(field.dtype) if field.categories else arrow_type(field)
 
 
-def _haslabels_of(field: Field, array: Any) -> bool:
+def _has_labels(field: Field, array: Any) -> bool:
     return bool(array.dictionary.equals(labels_of(field)))
 
 
@@ -225,7 +225,7 @@ def _codes(field: Field, array: Any) -> Any:
     if field.kind is not Kind.DICTIONARY:
         return array
     if pa.types.is_dictionary(array.type):
-        if _haslabels_of(field, array):
+        if _has_labels(field, array):
             return array.indices.cast(pa.from_numpy_dtype(field.dtype))
         array = array.dictionary_decode()
     labels = labels_of(field)

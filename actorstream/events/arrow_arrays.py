@@ -1,7 +1,7 @@
 """Arrow arrays of NumPy's and of a few Python values, and NumPy arrays of Arrow's, by way of their buffers.
 
-pyarrow's own `array`, `scalar` and `to_numpy` import pandas wherever it is installed: 0.3 to 1 s of CPU time and 40 MB in each
-process of a run that needs none of it. So the engine does not call them where it runs.
+pyarrow's own `array`, `scalar` and `to_numpy` import pandas wherever it is installed: a second of CPU time on a slow machine, in
+each process of a run that needs none of it. So the engine does not call them where it runs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ def arrow_array(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array
 
 
 def arrow_texts(values: Iterable[str | bytes | None], kind: pa.DataType) -> pa.Array:
-    """Texts as `pa.string()`, or bytes as `pa.binary()`; `kind` is one of them or its large form."""
+    """Texts as `pa.string()`, or bytes as `pa.binary()`; `kind` is one of them or its large form, which more than 2 GiB need
+    (OverflowError)."""
     import pyarrow as pa
 
     parts = [each.encode() if isinstance(each, str) else each for each in values]
     wide = kind in (pa.large_string(), pa.large_binary())
     ends = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([0 if part is None else len(part) for part in parts], out=ends[1:])
+    if not wide and ends[-1] > 2**31 - 1:
+        raise OverflowError(f"{ends[-1]} bytes of text in one array; allowed: at most {2**31 - 1}")
     nulls = None
     if None in parts:
         nulls = pa.py_buffer(np.packbits([part is not None for part in parts], bitorder="little"))
@@ -46,9 +49,8 @@ def arrow_scalar(value: Any) -> pa.Scalar:
     """A number or bool of NumPy, or a text."""
     import pyarrow as pa
 
-    return (arrow_texts([value], pa.string()) if isinstance(value, str) else arrow_array(np.array([value])))[
-        0
-    ]
+    one = arrow_texts([value], pa.string()) if isinstance(value, str) else arrow_array(np.array([value]))
+    return one[0]
 
 
 def numpy_array(array: pa.Array) -> np.ndarray:
