@@ -43,4 +43,6 @@ def leave_together() -> None:
     """Every rank calls it as the last thing that it does: mpiexec may end the others once one has left."""
     from mpi4py import MPI
 
-    MPI.COMM_WORLD.Barrier()
+    from actorstream.transports.mpi.world import finalize
+
+    finalize(MPI)

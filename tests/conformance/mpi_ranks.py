@@ -13,6 +13,7 @@ from actorstream.testing.transport.check import pipes
 from actorstream.testing.transport.ranks import play_ranks
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.transport import MpiTransport
+from actorstream.transports.mpi.world import finalize
 from actorstream.transports.network.same_host import SameHost, own_place
 
 world = MPI.COMM_WORLD
@@ -33,3 +34,4 @@ if failures:
     world.Abort(1)
 least = world.allreduce(played, op=MPI.MIN)
 print(f"each rank of {world.size} played {least} checks", flush=True)
+finalize(MPI)

@@ -18,7 +18,15 @@ from actorstream.native.keepalive import ClockOffset
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
-from actorstream.transports.mpi.world import alone, ended_by_signals, is_rank, load, ranks_here, started_ranks
+from actorstream.transports.mpi.world import (
+    alone,
+    ended_by_signals,
+    finalize,
+    is_rank,
+    load,
+    ranks_here,
+    started_ranks,
+)
 from actorstream.transports.network.interfaces import ANY
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.network.streams import Streams
@@ -165,19 +173,6 @@ class MpiAssembly(Assembly):
     ) -> dict[tuple[int, str], socket.socket]:
         return self._streams.open(wanted, limit_s)
 
-    def _drop_last(self) -> None:
-        """Takes in the last acknowledgements, for which nobody waited: MPI does not end while some message is unread."""
-        status, all_here = self._mpi.Status(), self._world.Ibarrier()
-        looks = 2
-        while looks:
-            if all_here.Test():
-                looks -= 1
-            while (
-                message := self._world.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)
-            ) is not None:
-                message.Recv([bytearray(status.Get_count(self._mpi.BYTE)), self._mpi.BYTE])
-            sleep(LEAST_S)
-
     def outlives(self, peer: int) -> bool:
         sleep(ENDED_S)  # the peer ends the job
         return True
@@ -188,8 +183,7 @@ class MpiAssembly(Assembly):
         if signal.getsignal(signal.SIGUSR1) == self._told:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # what is ignored stays so to the process's end
         if in_order:
-            self._drop_last()
-            self._mpi.Finalize()
+            finalize(self._mpi)
             return
         if ends_others:
             wait_until_read(READ_S)  # MPI_Abort would overtake it

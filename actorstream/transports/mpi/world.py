@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
+from time import sleep
 from typing import Any
 
 from actorstream.errors import ConfigurationError
@@ -19,6 +20,8 @@ _STARTED = (*_RANKS[:2], "PMIX_RANK", "SLURM_STEP_NUM_TASKS")
 """Variables that only a process has which was started as a rank. SLURM_PROCID is set in a batch script, too."""
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE")
 """Variables in which launchers say how many ranks they started."""
+_LOOK_S = 0.0005
+"""Between two looks for a message: MPI has nothing to sleep on, and would take a core by itself."""
 
 
 def started_ranks() -> int:
@@ -116,6 +119,20 @@ def ranks_here(mpi: Any) -> int:
         _here.append(int(shared.Get_size()))
         shared.Free()
     return _here[0]
+
+
+def finalize(mpi: Any) -> None:
+    """Ends MPI, after the last acknowledgements, which nobody has waited for, were taken in: MPICH fails to end while a message
+    is unread, and its launcher then kills the other ranks. All ranks of the world call it together."""
+    world, status = mpi.COMM_WORLD, mpi.Status()
+    all_here, looks = world.Ibarrier(), 2
+    while looks:
+        if all_here.Test():
+            looks -= 1
+        while (message := world.Improbe(mpi.ANY_SOURCE, mpi.ANY_TAG, status)) is not None:
+            message.Recv([bytearray(status.Get_count(mpi.BYTE)), mpi.BYTE])
+        sleep(_LOOK_S)
+    mpi.Finalize()
 
 
 def check_size(size: int, workers: int, started: int) -> None:
