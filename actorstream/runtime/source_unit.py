@@ -157,7 +157,9 @@ class SourceUnit(Unit):
         self._deadline = monotonic_ns() + self.worker.turn_ns
         self._left = self.most_rows
         sizing = self.sizing
-        size = sizing.begins() if sizing.due else sizing.size
+        if sizing.blocked_at is not None:
+            sizing.resumes(sizing.blocked_at)
+        size = sizing.size
         chain = self.chain
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
