@@ -241,9 +241,8 @@ class SourceUnit(Unit):
             size.behind(behind=self.sizing.is_behind())
         send, yields, spent = self._direct, False, monotonic_ns() - now
         if send is not None and (sent := send(found, now)):
-            for (
-                unit
-            ) in self._takers:  # before anything is counted: others may wait for what the event leads to
+            # before anything is counted: others may wait for what the event leads to
+            for unit in self._takers:
                 unit.take_event()
             self.head.events_out += sent
             self._count(sent, now, spent)
