@@ -14,7 +14,7 @@ from actorstream.runtime.fast_paths.single_events import (
     single_sender,
     single_taker,
 )
-from actorstream.runtime.framing import Framing
+from actorstream.runtime.framing import Framing, handed_over
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.size_policy import MOST, gathered_size, rows_or
@@ -83,7 +83,7 @@ class Ends:
                     schemas.of(frame.schema), frame.payload, frame.first, frame.rows
                 )
             else:
-                self._decoders[alike] = lambda frame: frame.payload  # inside a process
+                self._decoders[alike] = handed_over
         return self._decoders[alike]
 
     def in_lane(self, index: int, link: JobChannel) -> InLane:

@@ -151,3 +151,8 @@ class Framing:
             raise
         except Exception as error:
             raise self.unfit(error) from error
+
+
+def handed_over(frame: Frame) -> Batch:
+    """The rows of a frame inside a process."""
+    return frame.payload  # type: ignore[no-any-return]
