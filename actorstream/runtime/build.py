@@ -16,7 +16,7 @@ from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.merged_edge import MergedEdge
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
-from actorstream.runtime.order import MakeLane, order_classes
+from actorstream.runtime.order import order_classes
 from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from actorstream.plan.job import Job, JobChannel
-    from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.output import OutEdge
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
@@ -139,16 +138,14 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned)
         links = [link for link in self.ends.incoming[planned.id] if not link.edge.static]
-        unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
+        unit = OperatorUnit(
+            self.worker, head, lambda ports: _first(order.inbox(head, links, ports) for order in self.orders)
+        )
         unit.follow_frontier = node.name in job.listens or unit.inbox.by_time
         if self._has_kernel(node.name):
             unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
-
-    def _inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
-        """What the first order that the inputs concern makes of them."""
-        return _first(order.inbox(head, links, ports) for order in self.orders)
 
     def _source_unit(self, head: Replica, planned: PlannedReplica) -> SourceUnit:
         job, source = self.job, head.actor
@@ -200,9 +197,10 @@ class _Builder:
             for order in self.orders:
                 links = order.used(links)
             calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
-            lanes = [
-                self._lane(link, replica, unit, partial(self.ends.send_lane, link, *calls)) for link in links
-            ]
+            lanes: list[SendLane] = []
+            for link in links:
+                make = partial(self.ends.send_lane, link, *calls)
+                lanes.append(_first(order.lane(link, replica, unit, make) for order in self.orders))
             unit.lanes += lanes
             unit.runs |= any(lane.runs for lane in lanes)
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
@@ -241,10 +239,6 @@ class _Builder:
             unit.kernels.append(edge)
         return edge
 
-    def _lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane:
-        """What the first order that a channel concerns makes of it."""
-        return _first(order.lane(link, replica, unit, make) for order in self.orders)
-
     def _edge(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> OutEdge:
         if len(lanes) == 1:
             return lanes[0]
@@ -266,5 +260,5 @@ class _Builder:
 
 
 def _first(found: Iterable[Any]) -> Any:
-    """The first answer of the orders that is not None; None: there is none."""
+    """What the first order makes of something that it concerns; None: it concerns none of them."""
     return next((each for each in found if each is not None), None)

@@ -1,23 +1,16 @@
-"""How a worker ends: its sinks prepare once no barrier follows, and commit when those of all workers have (two phases); and what
-they have prepared at barriers before."""
+"""How replicas end: what sinks have prepared, at barriers and at the end, is committed or undone (two phases), and the last hooks
+are called. When each of it happens is the worker's part."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from actorstream.actors.operator_errors import operator_error
-from actorstream.connectors.sink import END
-from actorstream.control.messages import Collected, Ended, Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from actorstream.control.link import ControlLink
-    from actorstream.runtime.barriers import Barriers
     from actorstream.runtime.replica import Replica
 
 
@@ -32,16 +25,6 @@ class TwoPhase:
         token = named(replica, replica.actor.prepare, barrier)  # type: ignore[attr-defined]
         self._tokens.setdefault(replica, {})[barrier] = token
         return token
-
-    def prepare_end(self, replicas: Iterable[Replica], *, encoded: bool) -> dict[int, bytes]:
-        """All input has ended: every sink prepares. Returns the tokens by replica as msgpack, if they are to be `encoded`."""
-        tokens: dict[int, bytes] = {}
-        for replica in replicas:
-            if replica.is_sink:
-                token = self.prepare(replica, END)
-                if encoded:
-                    tokens[replica.id] = named(replica, msgspec.msgpack.encode, token)
-        return tokens
 
     def commit(self, barrier: int) -> None:
         """Makes visible what was prepared up to `barrier`, oldest first: a barrier that never came in everywhere is
@@ -72,71 +55,6 @@ def named(replica: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
         return method(*arguments)
     except BaseException as error:  # a panic of Rust is no Exception
         raise operator_error(replica.name, replica.replica, None, error) from error
-
-
-class Ending:
-    """The end of one worker's run, as far as it needs the others'.
-
-    Args:
-        process: which of the plan's processes the worker is.
-        control: link to the coordinator; None when embedded (then nobody else has to prepare).
-        sinks: what prepares and commits. barriers: whose snapshots must have reached the coordinator before the end.
-        keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
-    """
-
-    def __init__(
-        self, process: int, control: ControlLink | None, sinks: TwoPhase, barriers: Barriers, *, keeps: bool
-    ) -> None:
-        self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
-        self.barriers = barriers
-        self._preparing = asyncio.Event()
-        self._committed = asyncio.Event()
-        self._suspended = False
-
-    @property
-    def prepares(self) -> bool:
-        """Whether the sinks prepare the end: no barrier follows."""
-        return self._preparing.is_set()
-
-    @property
-    def decided(self) -> bool:
-        """Whether it was decided how the run ends."""
-        return self._committed.is_set()
-
-    def prepare(self) -> None:
-        """The units of all workers have ended, or the run has failed."""
-        self._preparing.set()
-
-    def decide(self) -> None:
-        """All workers have prepared the end, or the run is given up."""
-        self._committed.set()
-
-    def suspend(self) -> None:
-        """The run stops where its last checkpoint is: nothing is prepared or committed any more."""
-        self._suspended = True
-        self.prepare()
-        self.decide()
-
-    async def run(self, replicas: list[Replica], failed: Callable[[], bool]) -> None:
-        """The units of this worker have ended: its sinks prepare and, unless the run has `failed` meanwhile, commit."""
-        await self.barriers.wait_written()
-        if self.keeps and self.control is not None and not (failed() or self._suspended):
-            self.control.send(Ended(self.process))
-            await self._preparing.wait()
-        if failed() or self._suspended:
-            return
-        self._preparing.set()
-        tokens = self.sinks.prepare_end(replicas, encoded=self.keeps)
-        if self.control is not None:
-            self.control.send(Prepared(self.process, tokens))
-            await self._committed.wait()
-            if failed() or self._suspended:
-                return
-        self.sinks.commit(END)
-        for replica in replicas:
-            if replica.is_sink and self.control is not None:
-                for part in replica.actor.collected():  # type: ignore[attr-defined]
-                    self.control.send(Collected(self.process, replica.name, part))
 
 
 async def stop_replica(

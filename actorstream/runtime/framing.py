@@ -94,7 +94,9 @@ class Framing:
         if not self.encodes:
             if batch.is_selection and not schema.fixed and not self.to_events:
                 # gathered in C here, 3 ns a string; by Arrow in the consumer, 11
-                batch = self._rebuilt(batch, self._encode((batch,), None, schema), schema)
+                made = Batch.from_jumbo(schema, self._encode((batch,), None, schema))
+                made.entry_min, made.entry_max, made.began = batch.entry_min, batch.entry_max, batch.began
+                batch = made
             return self.frame(batch, batch, 0, nbytes, schema)
         jumbo = self._encode((batch,), self.arena, schema)
         return self.frame(batch, jumbo, 0, jumbo.nbytes, schema)
@@ -132,11 +134,6 @@ class Framing:
         frame.schema, frame.min_entry, frame.max_entry = schema.fingerprint, batch.entry_min, batch.entry_max
         frame.began = batch.began
         return frame
-
-    def _rebuilt(self, batch: Batch, jumbo: Any, schema: Schema) -> Batch:
-        made = Batch.from_jumbo(schema, jumbo)
-        made.entry_min, made.entry_max, made.began = batch.entry_min, batch.entry_max, batch.began
-        return made
 
     def _one_batch(self, parts: list[Batch], schema: Schema) -> Batch:
         """Makes one batch of several for a consumer in this process. Events stay events if it takes events; all else is

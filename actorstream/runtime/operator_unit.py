@@ -210,9 +210,7 @@ class OperatorUnit(Unit):
                 part = events[at : at + chunk]
                 took = await self._await_call(call, part, len(part), at)
                 at += len(part)
-                if (
-                    head.descent is None
-                ):  # which is settled once an event, or what goes on early would have none
+                if head.descent is None:  # it is settled once an event, or what goes on early would have none
                     chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
         head.busy -= 1
         self.inbox.done()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from time import thread_time_ns
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.size_policy import source_size
-from actorstream.scheduling.batch_size import BatchSize, FixedSize
 
 if TYPE_CHECKING:
     from actorstream.runtime.source_unit import SourceUnit
+    from actorstream.scheduling.batch_size import BatchSize
     from actorstream.scheduling.pace import Pace
 
 FEW_LANES = 4
@@ -20,28 +21,24 @@ FEW_LANES = 4
 
 
 class ReadSizing:
-    """That of one source's unit. It asks for the unit's edges when the first turn begins.
+    """That of one source's unit.
 
     Args:
         pace: of the source; None: it is read as fast as possible.
 
     Attributes:
-        size: how many rows are read at once.
-        asked: counts them.
-        due: whether `begins` is to be called when the next turn begins."""
-
-    __slots__ = ("_blocked_at", "_knows", "_pace", "_row", "_unit", "asked", "due", "size")
+        asked: counts the rows that were asked for.
+        blocked_at: the thread's time, and how long the unit had waited for outputs, when the last turn ended at a full one;
+            None: it did not, or `resumes` has been called since."""
 
     def __init__(self, unit: SourceUnit, pace: Pace | None) -> None:
-        self.size: BatchSize = FixedSize(1)
-        self._knows, self.due = False, True
         self._unit, self._pace, self._row = unit, pace, unit.head.row
         self.asked = BatchSizes()
-        self._blocked_at: tuple[int, int] | None = None
-        """The thread's time, and how long the unit had waited for outputs, when the last turn ended at a full one."""
+        self.blocked_at: tuple[int, int] | None = None
 
-    def _choose(self) -> BatchSize:
-        """What says the size, now that the edges are known."""
+    @cached_property
+    def size(self) -> BatchSize:
+        """How many rows are read at once. Asked for once there are edges."""
         unit, rate = self._unit, 0.0 if self._pace is None else self._pace.rate
         found = (getattr(edge, "lanes", (edge,)) for edges in unit.head.edges.values() for edge in edges)
         lanes = [lane for each in found for lane in each if isinstance(lane, SendLane)]
@@ -64,20 +61,14 @@ class ReadSizing:
     def blocks(self) -> None:
         """A turn ends because an output is full."""
         if self.size.follows_cost:
-            self._blocked_at = thread_time_ns(), int(self._row[Counter.WAIT_OUT_NS])
-            self.due = True
+            self.blocked_at = thread_time_ns(), int(self._row[Counter.WAIT_OUT_NS])
 
-    def begins(self) -> BatchSize:
-        """A turn begins. Returns the size. How long its worker has slept since an output was full is a cost of the last batch."""
-        self.due = False
-        if not self._knows:
-            self.size, self._knows = self._choose(), True
-        if self._blocked_at is not None:
-            busy, waited = self._blocked_at
-            self._blocked_at = None
-            slept = int(self._row[Counter.WAIT_OUT_NS]) - waited - (thread_time_ns() - busy)
-            self.size.waited(max(0, slept))
-        return self.size
+    def resumes(self, blocked_at: tuple[int, int]) -> None:
+        """A turn begins behind a full output. How long the worker has slept since then is a cost of the last batch."""
+        self.blocked_at = None
+        busy, waited = blocked_at
+        slept = int(self._row[Counter.WAIT_OUT_NS]) - waited - (thread_time_ns() - busy)
+        self.size.waited(max(0, slept))
 
     def publish(self) -> None:
         """Writes which sizes were chosen into the counters, and how many batches were read."""

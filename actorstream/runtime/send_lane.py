@@ -83,7 +83,6 @@ class SendLane:
     """
 
     __slots__ = (
-        "_encoded",
         "_idles",
         "_open",
         "_promises",
@@ -145,7 +144,9 @@ class SendLane:
         if waiting is Waiting.SELECTIONS and not framing.encodes:  # a part of a batch would free no memory
             framing.cut_bytes = max(channel.channel.budget, self.byte_limit)
         self.on_blocked = on_blocked
-        self.pending: list[_Rows | Frame] = []  # 700 bytes less than a deque, in each of very many lanes
+        self.pending: list[_Rows | Frame] = []
+        """Rows, marks, and before them a jumbo tuple for which there was no credit. A deque has 700 bytes more, in each of very
+        many lanes."""
         self._open: dict[int, _Rows] = {}
         """Key -> where its next rows wait: behind the last mark."""
         self.rows = 0
@@ -159,7 +160,6 @@ class SendLane:
         """Time spent in sending; for how long rows have waited here; since when some do."""
         self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
-        self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
         self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
@@ -181,7 +181,7 @@ class SendLane:
             key = self.numbers.number
         rows = batch.rows
         waits = self._waiting is Waiting.ALL or (self._waiting is Waiting.SELECTIONS and batch.is_selection)
-        if not (self.pending or self.runs or self.blocked) and self._encoded is None:
+        if not (self.pending or self.runs):
             if rows == 1 and self._single is not None and self._single(batch, self.sequence):
                 self.sequence += 1
                 return
@@ -192,7 +192,10 @@ class SendLane:
                 frame = self.framing.whole(batch) if alone else None
                 if frame is not None:
                     frame.serial = key
-                    self._send(frame)
+                    if not self.sequence % POLL_EVERY:
+                        self.channel.poll()
+                    if not self._hand_over(frame):
+                        self._put_off(frame)
                     return
         found = self._open.get(key)
         if found is None:
@@ -223,8 +226,7 @@ class SendLane:
             self.sequence = sequence + 1
             self.sizes.count(rows)
         else:
-            self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
-            self.flush()
+            self._put_off(self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema))
         return True
 
     def _send_piece(self, batch: Batch, rows: int) -> bool:
@@ -241,7 +243,7 @@ class SendLane:
     def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
         """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
         nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
-        if self.pending or self.runs or self.blocked or self._encoded is not None or rows > self.batch_size:
+        if self.pending or self.runs or rows > self.batch_size:
             return False
         if rows + rows <= self.enough and not self.channel.is_empty():
             return False
@@ -259,13 +261,10 @@ class SendLane:
         self.sizes.count(rows)
         return True
 
-    def _send(self, frame: Frame) -> None:
-        """Sends a frame before which nothing waits."""
-        if not self.sequence % POLL_EVERY:
-            self.channel.poll()
-        if not self._hand_over(frame):
-            self._encoded = frame
-            self.flush()
+    def _put_off(self, frame: Frame) -> None:
+        """Sends a frame when there is credit, since the channel has not taken it, although nothing waited before it."""
+        self.pending.append(frame)
+        self.flush()
 
     def _resize(self, sizing: GatheredSize) -> None:
         """Takes what has been found of how large jumbo tuples should be."""
@@ -292,7 +291,7 @@ class SendLane:
 
     def promise(self, word: int, bound: int) -> None:
         """Advances a frontier word once the rows before the promise are sent."""
-        if self.pending or self._encoded is not None:
+        if self.pending:
             if self._promises is None:
                 self._promises = {}
             self._promises[word] = bound
@@ -314,7 +313,7 @@ class SendLane:
 
     def clear(self) -> bool:
         """Sends all rows that wait; returns whether the channel had room for them."""
-        return self.flush() if self.pending or self._encoded is not None else True
+        return self.flush() if self.pending else True
 
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
@@ -323,15 +322,16 @@ class SendLane:
             self.gathered_ns += started - self._since
             self._since = started
         self.channel.poll()
-        while self._encoded is not None or self.pending:
-            frame = self._encoded or self._next_frame()
-            if frame is None or not self._hand_over(frame):
-                self._encoded = frame
-                self.blocked = True
-                self.transfer_ns += monotonic_ns() - started
-                self.on_blocked(self)
-                return False
-            self._encoded = None
+        while self.pending:
+            frame = self._next_frame()
+            if frame is not None:
+                if self._hand_over(frame):
+                    continue
+                self.pending.insert(0, frame)
+            self.blocked = True
+            self.transfer_ns += monotonic_ns() - started
+            self.on_blocked(self)
+            return False
         self.blocked = False
         ended = monotonic_ns()
         self.transfer_ns += ended - started
@@ -391,11 +391,8 @@ class SendLane:
             del self.pending[0]
             if self._open.get(waiting.key) is waiting:
                 del self._open[waiting.key]
-        frame = (
-            self.framing.joined(parts, nbytes)
-            if len(parts) > 1
-            else self.framing.whole(parts[0]) or self.framing.joined(parts, nbytes)
-        )
+        whole = self.framing.whole(parts[0]) if len(parts) == 1 else None
+        frame = whole or self.framing.joined(parts, nbytes)
         if self.runs and rows > self.batch_size:
             frame.nbytes = -(-frame.nbytes * self.batch_size // rows)
         frame.serial = waiting.key

@@ -157,7 +157,9 @@ class SourceUnit(Unit):
         self._deadline = monotonic_ns() + self.worker.turn_ns
         self._left = self.most_rows
         sizing = self.sizing
-        size = sizing.begins() if sizing.due else sizing.size
+        if sizing.blocked_at is not None:
+            sizing.resumes(sizing.blocked_at)
+        size = sizing.size
         chain = self.chain
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
@@ -239,9 +241,8 @@ class SourceUnit(Unit):
             size.behind(behind=self.sizing.is_behind())
         send, yields, spent = self._direct, False, monotonic_ns() - now
         if send is not None and (sent := send(found, now)):
-            for (
-                unit
-            ) in self._takers:  # before anything is counted: others may wait for what the event leads to
+            # before anything is counted: others may wait for what the event leads to
+            for unit in self._takers:
                 unit.take_event()
             self.head.events_out += sent
             self._count(sent, now, spent)

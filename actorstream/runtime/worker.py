@@ -13,18 +13,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from actorstream.checkpoint.state_writer import StateWriter
 from actorstream.connectors.sink import END
 from actorstream.control.controlled import obey
 from actorstream.control.failures import Aborted, failed_message
-from actorstream.control.messages import Finished, Started
+from actorstream.control.messages import Collected, Ended, Finished, Prepared, Started
 from actorstream.errors import ActorDeadError
 from actorstream.plan.fuse import takes_messages
 from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.counting import CounterReports
-from actorstream.runtime.ending import Ending, TwoPhase, stop_replica
+from actorstream.runtime.ending import TwoPhase, named, stop_replica
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.turns import Turns
 from actorstream.runtime.unit import Unit
@@ -69,9 +71,13 @@ class Worker:
         self.by_bit, self.ring = self.turns.by_bit, self.turns.ring
         self.mark, self.mark_later = self.turns.mark, self.turns.mark_later
         self.messages: Messages | None = None
-        self._drained = False
+        self._drained = self._suspended = False
         self._running = 0
         self._ended = asyncio.Event()
+        self._prepares = asyncio.Event()
+        """Set when the units of all workers have ended, or the run has: no barrier follows."""
+        self._decided = asyncio.Event()
+        """Set when all workers have prepared the end, or the run is given up."""
         self._starting: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
@@ -82,7 +88,6 @@ class Worker:
         spec = job.deploy.checkpoint
         writer = None if spec is None else StateWriter(spec.path, self.fail)
         self.barriers = Barriers(process, control, self._sinks, writer)
-        self._ending = Ending(process, control, self._sinks, self.barriers, keeps=spec is not None)
 
     # -- what units ask of their worker
 
@@ -90,10 +95,6 @@ class Worker:
     def starting(self) -> bool:
         """Whether some on_start may still be due, so that no rows flow."""
         return self._starting is not None
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        return self._loop
 
     def ref(self, name: str) -> Any:
         """An ActorRef of a replica of this run that takes messages ("actor" or "actor/INDEX"), in any worker."""
@@ -111,7 +112,7 @@ class Worker:
                 self.control.send(failed_message(self.process, error))
         self.turns.end()
         self._ended.set()
-        self._ending.prepare()
+        self._prepares.set()
         if self._starting is not None:
             self._starting.cancel()
 
@@ -125,20 +126,20 @@ class Worker:
 
     async def run(self) -> None:
         """From on_start to on_stop. Raises what ended the run early."""
-        self._loop = asyncio.get_running_loop()
-        self.alarms = Alarms(self._loop)
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self.alarms = Alarms(self.loop)
         control = self.control
         if control is not None:
-            control.listen(self._loop, self._on_control)
+            control.listen(self.loop, self._on_control)
         try:
             if self._counting is not None:
-                self._counting.open(self._loop)
-            self._starting = self._loop.create_task(self._start())
+                self._counting.open(self.loop)
+            self._starting = self.loop.create_task(self._start())
             await self._starting
             self._starting = None
             await self._ended.wait()
             if self._error is None:
-                await self._ending.run(self._replicas(), lambda: self._error is not None)
+                await self._end()
         except BaseException as error:
             self._starting = None
             self.fail(error)
@@ -182,6 +183,37 @@ class Worker:
         if self._drained:
             self.drain()
 
+    async def _end(self) -> None:
+        """The units have ended: the sinks prepare once no barrier follows, and commit when those of all workers have prepared,
+        unless the run has failed or was suspended meanwhile. Where nothing is kept, they need not wait to prepare."""
+        control, keeps = self.control, self.job.deploy.checkpoint is not None
+        await self.barriers.wait_written()
+        if keeps and control is not None and not self._has_stopped():
+            control.send(Ended(self.process))
+            await self._prepares.wait()
+        if self._has_stopped():
+            return
+        self._prepares.set()
+        sinks = [each for each in self._replicas() if each.is_sink]
+        prepared = {each: self._sinks.prepare(each, END) for each in sinks}
+        if control is not None:
+            kept = prepared.items() if keeps else ()
+            tokens = {each.id: named(each, msgspec.msgpack.encode, token) for each, token in kept}
+            control.send(Prepared(self.process, tokens))
+            await self._decided.wait()
+            if self._has_stopped():
+                return
+        self._sinks.commit(END)
+        if control is None:
+            return
+        for sink in sinks:
+            for part in sink.actor.collected():  # type: ignore[attr-defined]
+                control.send(Collected(self.process, sink.name, part))
+
+    def _has_stopped(self) -> bool:
+        """Whether nothing is prepared or committed any more."""
+        return self._error is not None or self._suspended
+
     async def _stop(self) -> None:
         """Cancels what still awaits, aborts what was not committed, calls on_failure and on_stop."""
         self.alarms.close()
@@ -216,31 +248,32 @@ class Worker:
 
     def barrier(self, barrier: int) -> None:
         """Every source of this worker starts `barrier`; what has ended keeps its last state."""
-        if not self._ending.prepares:  # at the end all is prepared under END
+        if not self._prepares.is_set():  # at the end all is prepared under END
             self.barriers.ask(barrier)
 
     def prepare(self) -> None:
         """The units of all workers have ended."""
-        self._ending.prepare()
+        self._prepares.set()
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""
         if barrier == END:
-            self._ending.decide()
+            self._decided.set()
         elif self._error is None:
             self._sinks.commit(barrier)
 
     def suspend(self) -> None:
         """Stops at the last checkpoint. The run that resumes from it commits what sinks have prepared."""
+        self._suspended = True
         self.turns.end()
-        self._ended.set()
-        self._ending.suspend()
+        for event in (self._ended, self._prepares, self._decided):
+            event.set()
 
     def abort(self, why: str) -> None:
         """Stops without a commit, unless it was decided already."""
-        if not self._ending.decided:
+        if not self._decided.is_set():
             self.fail(Aborted(why))
-            self._ending.decide()
+            self._decided.set()
 
     def lose(self, worker: int, why: str) -> None:
         """Another worker is lost."""

@@ -97,7 +97,6 @@ def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] 
             or time == FRONTIER_MIN
             or lane.pending
             or lane.blocked
-            or lane._encoded is not None
             or edge.origin() != partition
         ):
             return 0

@@ -42,7 +42,6 @@ class MergedEdge:
         return (
             rows <= lane.batch_size
             and not lane.pending
-            and lane._encoded is None
             and lane.channel.is_empty()
             and self.taker.admits(self._receiver)
         )

@@ -36,7 +36,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     event_class = NO_CLASS if send_event is None else rows_of(frame_schema).event_class
 
     def send(read: Any, entered: int) -> int:
-        if lane.pending or lane.blocked or lane._encoded is not None:
+        if lane.pending:
             return 0
         kind = type(read)
         sequence = lane.sequence

@@ -158,7 +158,7 @@ class SourceChain:
             return 0
         turn, before = self._turn, self._made
         producers = self._producers
-        promises = len(producers) if producers and all(map(_has_sent, self._lanes)) else 0
+        promises = len(producers) if producers and not any(lane.pending for lane in self._lanes) else 0
         why = turn.run(
             min(rows, turn.most_rows),
             most,
@@ -269,8 +269,3 @@ def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
         else:
             return []
     return found
-
-
-def _has_sent(lane: SendLane) -> bool:
-    """Whether no rows wait in a lane, which a promise must not overtake."""
-    return not lane.pending and lane._encoded is None

@@ -114,12 +114,12 @@ class KernelEdge(DirectEdge):
                 self.consumer.accept(batch, self.input)
         elif not self._waiting and not self._behind and self._at_once():
             self._call(batch)
-        elif self._behind or self._is_full():
-            self._behind.append(batch)
-            self._block()
         else:
-            self._start(batch)
-            if self._is_full():
+            if self._behind or self._is_full():
+                self._behind.append(batch)
+            else:
+                self._start(batch)
+            if self._behind or self._is_full():
                 self._block()
 
     def _link(self, batch: Batch) -> None:
@@ -141,10 +141,8 @@ class KernelEdge(DirectEdge):
     def advance(self, frontier: int) -> None:
         if self._behind:
             self._behind.append(frontier)
-        elif self._waiting:
-            self._waiting.append(frontier)
         else:
-            self.consumer.advance(frontier)
+            self._start(frontier)
 
     def _call(self, batch: Batch) -> None:
         """Runs the kernel at once, on the loop's thread."""
@@ -166,24 +164,31 @@ class KernelEdge(DirectEdge):
         except Exception:
             return None  # the hook will raise the error in its turn
 
-    def _start(self, batch: Batch) -> None:
-        pool = self.pool
-        assert pool is not None
-        prepared = self._prepare(batch)
-        if prepared is None:
-            if self._waiting:
-                self._waiting.append(batch)
-            else:
-                self.consumer.accept(batch, self.input)
-            return
+    def _start(self, item: Batch | int) -> None:
+        """Submits the kernel of a batch. What has none, as a promise has, goes on in its turn among the kernels."""
+        if not isinstance(item, int) and (prepared := self._prepare(item)) is not None:
+            self._submit(item, prepared)
+        elif self._waiting:
+            self._waiting.append(item)
+        else:
+            self._pass_on(item)
+
+    def _submit(self, batch: Batch, prepared: Prepared) -> None:
         if self._delay_ns is not None:
             prepared.job.delay_ns = self._delay_ns()
-        submitted = pool.submit(self.lane, prepared.job)
+        submitted = self.pool.submit(self.lane, prepared.job)  # type: ignore[union-attr]
         assert submitted, "a lane holds as many as may be under way"
         self._submitted += 1
         nbytes = batch.nbytes
         self._bytes += nbytes
         self._waiting.append(_Started(self._submitted, batch, nbytes, prepared, self._chain))
+
+    def _pass_on(self, item: Batch | int) -> None:
+        """Gives the consumer what has no kernel."""
+        if isinstance(item, int):
+            self.consumer.advance(item)
+        else:
+            self.consumer.accept(item, self.input)
 
     def _is_full(self) -> bool:
         if self.exclusive:
@@ -231,7 +236,7 @@ class KernelEdge(DirectEdge):
         waiting, ready = self._waiting, -1
         while waiting:
             first = waiting[0]
-            if type(first) is _Started:
+            if isinstance(first, _Started):
                 if ready < first.end:
                     ready = self.pool.ready(self.lane)  # type: ignore[union-attr]
                     if ready < first.end:
@@ -242,19 +247,9 @@ class KernelEdge(DirectEdge):
                 self._finish(first)
             else:
                 waiting.popleft()
-                if type(first) is int:
-                    self.consumer.advance(first)
-                else:
-                    self.consumer.accept(first, self.input)  # type: ignore[arg-type]
+                self._pass_on(first)
         while self._behind and not self._is_full():
-            item = self._behind.popleft()
-            if type(item) is int:
-                if self._waiting:
-                    self._waiting.append(item)
-                else:
-                    self.consumer.advance(item)
-            else:
-                self._start(item)  # type: ignore[arg-type]
+            self._start(self._behind.popleft())
 
     def settle(self) -> None:
         """Sends on the results of all input. Runs kernels while it waits for others. Outputs without credit keep the results."""

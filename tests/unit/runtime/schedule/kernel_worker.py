@@ -43,7 +43,7 @@ class KernelWorker:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, topology: Topology, **deploy: Any) -> None:
         self.worker = Worker(job_of(topology, **deploy), 0, None, None)
-        self.worker._loop = loop
+        self.worker.loop = loop
         self.worker.units = build_units(self.worker)
         assert self.worker.turns.schedule is not None
         self.schedule = self.worker.turns.schedule
