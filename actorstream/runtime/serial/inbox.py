@@ -6,7 +6,6 @@ The gate (`ordering.serial`) decides the order; the inbox takes rows in, merges 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -83,7 +82,7 @@ class SerialInbox(Inbox):
         if self._due:
             return self._take_due()
         if self._runs:
-            return self._next_run()
+            return self._give(*self._runs.popleft())
         gate = self.gate
         lane = gate.next()
         if lane is not None:
@@ -94,7 +93,7 @@ class SerialInbox(Inbox):
         if self._pieces:
             self._runs.extend(_merged(self._pieces))
             self._pieces = []
-            return self._next_run()
+            return self._give(*self._runs.popleft())
         if self._has_risen():
             self.time = self._frontier
             return Step.TIME
@@ -106,10 +105,6 @@ class SerialInbox(Inbox):
     def look(self) -> None:
         if not self._runs and self.gate.next() is None and not self.gate.is_complete:
             self._promise(self.gate.reached)
-
-    def _next_run(self) -> Step:
-        self.batch, self.source = self._runs.popleft()
-        return Step.ROWS
 
     def _consume(self, lane: Any) -> Step:
         """Takes the head of a lane."""
@@ -168,13 +163,12 @@ class SerialInbox(Inbox):
             self.numbering.promise(number)
 
 
-def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
+def _merged(pieces: list[Piece]) -> list[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""
     pieces.sort(key=lambda piece: piece.lane.index)  # stable: a lane's own pieces stay as they came
+    in_turn = [(each.batch, each.lane.input) for each in pieces]
     if len(pieces) == 1 or not all(each.how.columns for each in pieces):
-        for each in pieces:
-            yield each.batch, each.lane.input
-        return
+        return in_turn
     places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
     ranks = [each.how.rank for each in pieces]
     batches = [each.batch for each in pieces]
@@ -182,12 +176,10 @@ def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     if tags is None:
         tags = _sorted_rows(batches, merge_order(places, ranks))
     elif bool((tags[1:] >= tags[:-1]).all()):
-        for each in pieces:
-            yield each.batch, each.lane.input
-        return
+        return in_turn
     schemas = {each.how.rank: each.how.schema for each in pieces}
-    for batch, at in runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks):
-        yield batch, pieces[at].lane.input
+    found = runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks)
+    return [(batch, pieces[at].lane.input) for batch, at in found]
 
 
 def _sorted_rows(batches: list[Batch], order: np.ndarray) -> Tags:

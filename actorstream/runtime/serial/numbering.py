@@ -9,7 +9,6 @@ actors emit at their end have a hand-over of their own behind all others.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,20 +82,15 @@ class SerialStamp(Stamp):
         """Whether rows belong to no serial number of the input."""
         self._count = 0
 
-    @abstractmethod
-    def parts(self, batch: Batch) -> Iterator[Batch]:
-        """The batch as it is to be sent, while `numbering.number` is its number."""
-
     def forward(self, batch: Batch, output: str) -> None:
-        parts = self.parts(batch.sealed())  # type: ignore[arg-type]
-        while True:
-            try:
-                part = next(parts, None)
-            except SchemaError as error:
-                raise self.replica.unfit(error) from error
-            if part is None:
-                return
-            self.replica.send(part, output)
+        try:
+            self.give(batch.sealed(), output)  # type: ignore[arg-type]
+        except SchemaError as error:
+            raise self.replica.unfit(error) from error
+
+    @abstractmethod
+    def give(self, batch: Batch, output: str) -> None:
+        """Sends the rows, while `numbering.number` is theirs."""
 
     def begins(self, hook: str) -> None:
         self.is_aside = hook in ASIDE_HOOKS
@@ -132,7 +126,7 @@ class Numberer(SerialStamp):
         """Bytes that the open number has, and rows that all numbers have."""
         self._ended = False
 
-    def parts(self, batch: Batch) -> Iterator[Batch]:
+    def give(self, batch: Batch, output: str) -> None:
         limit = self.batch_size
         for first in range(0, batch.rows, limit):
             part = batch if batch.rows <= limit else batch.slice(first, min(limit, batch.rows - first))
@@ -146,7 +140,9 @@ class Numberer(SerialStamp):
             self._rows += part.rows
             self._bytes += nbytes
             self._emitted += part.rows
-            yield part.with_system(**{POSITION: np.arange(at, self._rows)}) if self.columns else part
+            if self.columns:
+                part = part.with_system(**{POSITION: np.arange(at, self._rows)})
+            self.replica.send(part, output)
             if self._ended:
                 self.close()
 
@@ -189,13 +185,13 @@ class Follower(SerialStamp):
         super().__init__(replica, numbering, described)
         self._number = -1
 
-    def parts(self, batch: Batch) -> Iterator[Batch]:
+    def give(self, batch: Batch, output: str) -> None:
         numbering = self.numbering
         if not numbering.is_open:
             numbering.number = numbering.promised
         if numbering.number != self._number:
             self._number, self._count = numbering.number, 0
-        yield self._placed(batch) if self.columns else batch
+        self.replica.send(self._placed(batch) if self.columns else batch, output)
 
     def _placed(self, batch: Batch) -> Batch:
         described, rows = self.described, batch.rows
