@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
     from actorstream.dgs.tags import ImplementationTag
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.links import TreeReceiver
+    from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.unit import ProgramUnit
     from actorstream.runtime.dependency.workers import TreeWorker
@@ -43,7 +43,7 @@ class WorkerCut:
 
     def __init__(self, worker: TreeWorker) -> None:
         self.worker = worker
-        self.open: set[TagLane | TreeReceiver] = set()
+        self.open: set[TagLane | Neighbour] = set()
         self.states: dict[int, bytes] = {}
         self.rows: dict[int, list[Batch]] = {}
         self.ticks = {tag: ticks.kept() for tag, ticks in worker.ticks.items()}
@@ -56,7 +56,7 @@ class WorkerCut:
             self.add_state(worker.number if child < 0 else worker.below[child], state)
         for tag, item in unfinished(protocol):
             self.add_rows(tag, item.rest())
-        self.open.update(worker.lanes, (receiver for receiver, _ in worker.receivers))
+        self.open.update(worker.lanes, worker.neighbours)
 
     def add_rows(self, tag: int, batch: Batch) -> None:
         """Events of a tag that are not processed before the cut."""
@@ -80,7 +80,7 @@ class PlanCheckpoints:
         """Whether some checkpoint is not whole yet."""
         self._cuts: dict[int, list[WorkerCut]] = {}
 
-    def reached(self, channel: TagLane | TreeReceiver, barrier: int) -> None:
+    def reached(self, channel: TagLane | Neighbour, barrier: int) -> None:
         """All that a channel brings before a barrier has come."""
         if barrier > self.unit.barrier:
             self.take(barrier)
@@ -93,13 +93,14 @@ class PlanCheckpoints:
         for cut in self._open_on(lane):
             cut.add_rows(tag, batch)
 
-    def message(self, worker: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
+    def message(self, worker: TreeWorker, neighbour: Neighbour, message: Message) -> None:
         """A neighbour's message has come; a state belongs to each cut whose mark has not come."""
         if isinstance(message, StateUp | StateDown):
-            for cut in self._open_on(receiver):
+            child = neighbour.child
+            for cut in self._open_on(neighbour):
                 cut.add_state(worker.number if child < 0 else worker.below[child], message.state)
 
-    def _open_on(self, channel: TagLane | TreeReceiver) -> list[WorkerCut]:
+    def _open_on(self, channel: TagLane | Neighbour) -> list[WorkerCut]:
         return [cut for cuts in self._cuts.values() for cut in cuts if channel in cut.open]
 
     def take(self, barrier: int) -> None:
@@ -113,9 +114,9 @@ class PlanCheckpoints:
         for cut in cuts:
             cut.take()
         for each in unit.workers:
-            for sender, receiver in each.neighbours():
-                if not receiver.closed:
-                    sender.send([Mark(barrier)], at_once=False)
+            for neighbour in each.neighbours:
+                if not neighbour.closed:
+                    neighbour.send([Mark(barrier)], at_once=False)
         own = {each.replica for each in unit.workers}
         for replica in unit.members:
             replica.row[Counter.BARRIERS] += 1

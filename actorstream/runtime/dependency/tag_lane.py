@@ -26,12 +26,12 @@ DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.
 
 
 class CheckpointPort(Protocol):
-    """What lanes and links tell the checkpoints of their unit (`dependency.checkpoint.PlanCheckpoints`)."""
+    """What lanes and neighbours tell the checkpoints of their unit (`dependency.checkpoint.PlanCheckpoints`)."""
 
     open: bool
 
     def rows(self, lane: Any, tag: int, batch: Batch) -> None: ...
-    def message(self, worker: Any, receiver: Any, child: int, message: Any) -> None: ...
+    def message(self, worker: Any, neighbour: Any, message: Any) -> None: ...
     def reached(self, channel: Any, barrier: int) -> None: ...
 
 
