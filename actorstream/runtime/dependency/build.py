@@ -69,7 +69,7 @@ class ProgramBuilder:
             edge.name: self.job.edge_schemas[edge.index].plain
             for edge in self.job.graph.actors[self.actor].inputs
         }
-        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
+        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, workers, self.deployment, wires)
         for each in plan.workers:
             for link in self.ends.incoming[each.replica.id]:
                 self._add_lane(unit, each, link)

@@ -68,7 +68,7 @@ class ProgramUnit(Unit):
                 self._run(deadline)  # what it asks its children for is on its way while theirs is taken in
             plan.take_messages(each)
         self._watch()
-        if self.checkpoints.open:
+        if self.checkpoints.cuts:
             self.checkpoints.complete()
 
     def _go_on(self, deadline: int) -> Status:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.calls import ProgramCalls
+    from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
     from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.messages import Message
-    from actorstream.runtime.dependency.tag_lane import CheckpointPort, TagLane
+    from actorstream.runtime.dependency.tag_lane import TagLane
     from actorstream.runtime.ports import Promising
     from actorstream.runtime.send_lane import SendLane
 
@@ -89,7 +90,7 @@ class PlanWorkers:
         requested_below: whether a message that makes others wait was sent to another process since this was set to False.
     """
 
-    checkpoints: CheckpointPort
+    checkpoints: PlanCheckpoints
 
     def __init__(self, workers: list[TreeWorker], tree: SynchronizationPlan) -> None:
         self.workers = workers
@@ -156,8 +157,8 @@ class PlanWorkers:
         if type(message) is Mark:
             self.checkpoints.reached(neighbour, message.barrier)
             return
-        if self.checkpoints.open:
-            self.checkpoints.message(worker, neighbour, message)
+        if self.checkpoints.cuts:
+            self.checkpoints.message(neighbour, message)
         child = neighbour.child
         if child < 0:
             self._hear(worker, message)  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ class Process:
         """Sums that all processes had sent when the cut was made here."""
         self.out = out
         unit: Any = self
-        self.checkpoints = self.plan.checkpoints = PlanCheckpoints(unit, deployment, SCHEMAS)
+        self.checkpoints = self.plan.checkpoints = PlanCheckpoints(unit, self.workers, deployment, SCHEMAS)
 
     def snapshot(self, replica: Any, barrier: int, kept: KeptWorker) -> None:
         assert barrier == CHECKPOINT and replica.number not in self.kept
@@ -174,7 +174,7 @@ class Process:
         for each in self.workers:
             plan.take_rows(each)
             plan.take_messages(each)
-        if self.checkpoints.open:
+        if self.checkpoints.cuts:
             self.checkpoints.complete()
         while plan.queue and dice.random() < 0.9:
             each = plan.queue.pop()
