@@ -5,10 +5,11 @@ What leaves it ascends, and nothing leaves it below what was promised.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
@@ -28,12 +29,30 @@ class Unsorted(Exception):
     """A row whose time is below that of the row before it, or below what was promised.
 
     Attributes:
+        row: its number in the batch.
         time, before: event times of the row, and of what it should not be below.
-        row: its number in the batch; -1: the row before it is not in this batch."""
+        follows: whether that is the row before it in the batch."""
 
-    def __init__(self, row: int, time: int, before: int) -> None:
+    def __init__(self, row: int, time: int, before: int, *, follows: bool = False) -> None:
         super().__init__(row, time, before)
-        self.row, self.time, self.before = row, time, before
+        self.row, self.time, self.before, self.follows = row, time, before, follows
+
+    def told(self, batch: Batch) -> tuple[Any, str]:
+        """The row, which is in `batch`, and what it comes after."""
+        after = f"event time {self.before}"
+        if self.follows:
+            after = f"row {batch.slice(self.row - 1, 1).events()[0]!r} of {after}"
+        return batch.slice(self.row, 1).events()[0], after
+
+    def in_source(self, batch: Batch, first: int, file: str, where: str = "") -> DataError:
+        """The error for a row of a source. first: number of the batch's first row in its partition, `file`."""
+        row, after = self.told(batch)
+        return DataError(
+            f"{where}row {first + self.row} ({row!r}) has event time {self.time}, but comes after {after}; allowed: event "
+            "times that do not descend within a partition, since the source has a consumer in timestamp order (say "
+            'max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
+            file=file,
+        )
 
 
 Saved = tuple[int, SavedRows | None]
@@ -51,11 +70,11 @@ class Ascending:
         """The rows that may go now, all of them. Unsorted: they do not ascend."""
         first = int(times[0])
         if first < self.last:
-            raise Unsorted(-1, first, self.last)
+            raise Unsorted(0, first, self.last)
         if len(times) > 1:
             row = first_descent(times)
             if row:
-                raise Unsorted(row, int(times[row]), int(times[row - 1]))
+                raise Unsorted(row, int(times[row]), int(times[row - 1]), follows=True)
             self.last = int(times[-1])
         else:
             self.last = first

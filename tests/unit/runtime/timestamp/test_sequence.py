@@ -40,7 +40,7 @@ def test_rows_that_ascend_go_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("before", "times", "error"),
-    [([], [3, 2], (1, 2, 3)), ([5], [4, 6], (-1, 4, 5)), ([5], [6, 8, 7], (2, 7, 8))],
+    [([], [3, 2], (1, 2, 3)), ([5], [4, 6], (0, 4, 5)), ([5], [6, 8, 7], (2, 7, 8))],
 )
 def test_rows_that_do_not_ascend_are_named(
     before: list[int], times: list[int], error: tuple[int, int, int]
