@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from actorstream.errors import ConfigurationError, Problem, SchemaError
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows
 from actorstream.topology.timestamp import ORIGIN
@@ -191,11 +191,3 @@ def zeros(rows: int) -> np.ndarray:
     if len(_ZEROS) < rows:
         _ZEROS = np.zeros(2 * rows, np.int64)
     return _ZEROS[:rows]
-
-
-def times_of(batch: Batch) -> np.ndarray:
-    """Event times as contiguous int64. SchemaError: the rows have none."""
-    times = batch.event_times()
-    if times is None:
-        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
-    return np.ascontiguousarray(times, np.int64)

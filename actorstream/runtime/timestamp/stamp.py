@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import OperatorError
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, placed, times_of
 from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
-from actorstream.runtime.timestamp.lane_rows import times_of, zeros
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, placed
+from actorstream.runtime.timestamp.lane_rows import zeros
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from actorstream.connectors.csv_source import CsvSource
-from actorstream.runtime.timestamp.source import MergedPartitions
+from actorstream.connectors.merged_partitions import MergedPartitions
 
 Rows = list[tuple[int, int]]
 

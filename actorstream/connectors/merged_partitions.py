@@ -1,5 +1,5 @@
-"""Sources in timestamp order: partitions that are read one after the other become one sequence by time. Reads through the
-source's own protocol; knows no files."""
+"""MergedPartitions: the partitions of a source in timestamp order, which are read one after the other, as one sequence by time.
+Reads through the source's own protocol; knows no files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined, placed
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, joined, placed, times_of
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.windows.watermark import PartitionWatermarks

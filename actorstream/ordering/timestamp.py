@@ -1,6 +1,7 @@
-"""Puts the rows that a replica emits to one output in order of time: it checks them, or holds them back and sorts them. Pure.
+"""Order `timestamp` where rows are sent: those of one output are put in order of time. They are checked, or held back and
+sorted. Pure.
 
-What leaves it ascends, and nothing leaves it below what was promised.
+What leaves a sequence ascends, and nothing leaves it below what was promised.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.errors import DataError
+from actorstream.errors import DataError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
@@ -120,9 +121,7 @@ class Sorted:
         self.promised, waiting = snapshot
         if waiting is not None:
             batch = saved_rows(schema, waiting)
-            times = batch.event_times()
-            assert times is not None
-            self.take(batch, times)
+            self.take(batch, times_of(batch))
 
     def release(self, frontier: int) -> Batch | None:
         """The rows below `frontier`, in order; rows of one time as they came. `ENDED`: all of them."""
@@ -130,8 +129,7 @@ class Sorted:
         if not self.rows or (self._least >= frontier != ENDED):
             return None
         batch = joined(self._held)
-        times = batch.event_times()
-        assert times is not None
+        times = times_of(batch)
         order = np.argsort(times, kind="stable").astype(np.uint32)
         count = batch.rows if frontier == ENDED else int(np.searchsorted(times[order], frontier))
         self._held, self.rows, self._least = [], batch.rows - count, 2**63 - 1
@@ -166,3 +164,11 @@ def joined(batches: Sequence[Batch]) -> Batch:
     made = Batch.concat(batches)
     made.began = min((batch.began for batch in batches if batch.began), default=0)
     return made
+
+
+def times_of(batch: Batch) -> np.ndarray:
+    """Event times as contiguous int64. SchemaError: the rows have none."""
+    times = batch.event_times()
+    if times is None:
+        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
+    return np.ascontiguousarray(times, np.int64)
