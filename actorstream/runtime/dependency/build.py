@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
+from actorstream.dgs.message_bytes import Codec
 from actorstream.dgs.protocols import protocol_of
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
@@ -14,7 +15,6 @@ from actorstream.plan.program_channels import StreamWords, positioned, stream_wo
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
 from actorstream.runtime.dependency.links import Neighbour
-from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.single_events import DirectEvents
 from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
 from actorstream.runtime.dependency.tag_lane import TagLane

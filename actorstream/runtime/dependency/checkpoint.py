@@ -16,12 +16,11 @@ from actorstream.checkpoint.store import values_of
 from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker, joined_state
 from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.holdings import states, unfinished
-from actorstream.dgs.messages import StateDown, StateUp
+from actorstream.dgs.messages import Mark, StateDown, StateUp
 from actorstream.dgs.state_bytes import packed, unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes, to_bytes
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.messages import Mark
 from actorstream.runtime.dependency.tag_lane import HeldFrame, TagLane, held_ticks
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FrameKind
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+    from actorstream.dgs.messages import Message
     from actorstream.dgs.tags import ImplementationTag
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.links import Neighbour
-    from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.workers import TreeWorker
     from actorstream.runtime.unit import Unit
 

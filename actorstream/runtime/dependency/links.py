@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from actorstream.dgs.message_bytes import HEAD, aligned, as_bytes
 from actorstream.dgs.messages import Promise
 from actorstream.errors import BrokenError
 from actorstream.events.batch import Batch
 from actorstream.events.row_format import RowFormat
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
-from actorstream.runtime.dependency.messages import HEAD, aligned, as_bytes
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.dgs.message_bytes import Codec
+    from actorstream.dgs.messages import Message
     from actorstream.native.arena import Arena
-    from actorstream.runtime.dependency.messages import Codec, Message
     from actorstream.transports.base import ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)

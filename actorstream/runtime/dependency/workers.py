@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.dgs.messages import Promise, Request
-from actorstream.runtime.dependency.messages import Clock, Mark
+from actorstream.dgs.message_bytes import Clock
+from actorstream.dgs.messages import Mark, Promise, Request
 from actorstream.runtime.dependency.tag_lane import held_ticks
 from actorstream.transports.base import FRONTIER_MIN
 
 if TYPE_CHECKING:
-    from actorstream.dgs.messages import ToChild
+    from actorstream.dgs.messages import Message, ToChild
     from actorstream.dgs.plan import SynchronizationPlan
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.calls import ProgramCalls
     from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
     from actorstream.runtime.dependency.links import Neighbour
-    from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.tag_lane import TagLane
     from actorstream.runtime.ports import Promising
     from actorstream.runtime.send_lane import SendLane

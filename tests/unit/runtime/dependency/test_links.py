@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from actorstream.dgs.message_bytes import APART, Clock, Codec
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
 from actorstream.runtime.dependency.links import ENTRY, Neighbour
-from actorstream.runtime.dependency.messages import APART, Clock, Codec
 from actorstream.transports.base import Channel
 from actorstream.transports.shm import ShmTransport
 

@@ -14,6 +14,7 @@ import pytest
 
 from actorstream.dgs.checkpoint_state import KeptWorker, joined_state
 from actorstream.dgs.deployment import ProgramDeployment
+from actorstream.dgs.message_bytes import Codec
 from actorstream.dgs.protocols import protocol_of
 from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
@@ -21,7 +22,6 @@ from actorstream.events.jumbo import from_bytes
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
 from actorstream.runtime.dependency.links import Neighbour
-from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.tag_lane import HeldFrame, TagLane
 from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
 from actorstream.runtime.lanes import InLane
