@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
 from actorstream.dgs.message_bytes import Codec
 from actorstream.dgs.protocols import protocol_of
-from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
@@ -25,7 +24,6 @@ from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
-    from actorstream.events.schema import Schema
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.ends import Ends
     from actorstream.runtime.replica import Replica
@@ -48,10 +46,6 @@ class ProgramBuilder:
         self._here: dict[int, TreeWorker] = {}
         """Workers of the plan in this process, by number."""
         self._unit: ProgramUnit | None = None
-        restored = self.job.restored
-        self.restored: RestoredProgram | None = None
-        if restored is not None and not restored.ended:
-            self.restored = RestoredProgram(restored, actor, self.deployment)
 
     # -- the workers
 
@@ -70,42 +64,26 @@ class ProgramBuilder:
             for edge in self.job.graph.actors[self.actor].inputs
         }
         unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, workers, self.deployment, wires)
-        for each in plan.workers:
+        checkpoint, restored = self.job.restored, None
+        if checkpoint is not None and not checkpoint.ended:
+            restored = RestoredProgram(checkpoint, self.actor, self.deployment)
+        for each in workers:
             for link in self.ends.incoming[each.replica.id]:
                 self._add_lane(unit, each, link)
-            for tag in {tag for lane in each.lanes for tag in lane.tags}:
-                found = [
-                    (lane, word) for lane in each.lanes for word, tags in lane.words.items() if tag in tags
-                ]
-                if len(found) > 1:
-                    each.lanes_of[tag] = found
-            if self.restored is not None:
-                self._restore(self.restored, each, wires)
+            lanes_of: dict[int, list[tuple[TagLane, int]]] = defaultdict(list)
+            for lane in each.lanes:
+                for word, tags in lane.words.items():
+                    for tag in tags:
+                        lanes_of[tag].append((lane, word))
+            each.lanes_of = {tag: found for tag, found in lanes_of.items() if len(found) > 1}
+            if restored is not None:
+                restored.give(each, wires)
             if each.number == 1:
-                self._start(each)
                 unit.wants = each.calls.wants
+                if restored is None or not restored.done:
+                    each.protocol.start(each.calls.first() if restored is None else restored.state())
         self._add_neighbours(unit)
         return unit
-
-    def _restore(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
-        """Gives a worker what a checkpoint has of its tags."""
-        each.protocol.done = each.replica.ended = restored.done
-        for tag in self.deployment.tree.worker(each.number).tags:
-            ticks = tag in self.deployment.ticks
-            wire = None if ticks else wires[self.deployment.streams[self.deployment.ranks[tag]].input]
-            restored.give(each, tag, self.deployment.tags.index(tag), wire)
-
-    def _start(self, root: TreeWorker) -> None:
-        if self.restored is not None:
-            if not self.restored.done:
-                root.protocol.start(self.restored.state())
-            return
-        program: Any = root.replica.actor
-        try:
-            state = StateClasses(program).first(program.init())
-        except Exception as error:
-            raise operator_error(root.replica.name, root.replica.replica, None, error) from error
-        root.protocol.start(state)
 
     def _tree_worker(self, replica: Replica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1

@@ -83,6 +83,13 @@ class ProgramCalls:
         self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
         """What the program says at the root about checkpoints."""
 
+    def first(self) -> Any:
+        """The state before all events."""
+        try:
+            return self._states.first(self.program.init())
+        except Exception as error:
+            raise self._error(error) from error
+
     def update(self, state: Any, tag: int, item: HeldFrame, first: int, last: int) -> Any:
         replica = self.replica
         self._worked = True

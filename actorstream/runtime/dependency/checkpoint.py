@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
     from actorstream.dgs.messages import Message
-    from actorstream.dgs.tags import ImplementationTag
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.workers import TreeWorker
@@ -181,21 +180,25 @@ class RestoredProgram:
         before = ProgramDeployment(self.deployment.program, self.kept_plan)
         return joined_state(before, self._states, unpacked)
 
-    def give(self, worker: TreeWorker, tag: ImplementationTag, number: int, wire: Schema | None) -> None:
-        """Gives a worker what was kept of one of its tags. `wire`: what the rows look like; None: ticks."""
-        insert = worker.protocol.insert
-        for rows in self._rows.get(str(tag), ()):
-            if wire is None:
-                insert(number, np.array(rows.times, np.int64), held_ticks(rows.times))
-                continue
-            batch = Batch.from_jumbo(wire, from_bytes(rows.rows))
-            times: Any = batch.event_times()
-            places = batch.system[POSITION].data if POSITION in batch.system else None
-            insert(number, times, HeldFrame(batch, times), places, checked=True)
-        if wire is None and str(tag) in self._ticks:
-            following, bound = self._ticks[str(tag)]
-            worker.ticks[number].take_back(following, bound)
-            worker.protocol.promise(number, bound)
+    def give(self, worker: TreeWorker, wires: Mapping[str, Schema]) -> None:
+        """Gives a worker what was kept of its tags. `wires`: as of `PlanCheckpoints`."""
+        deployment, protocol = self.deployment, worker.protocol
+        protocol.done = worker.replica.ended = self.done
+        for tag in deployment.tree.worker(worker.number).tags:
+            number, text, ticks = deployment.tags.index(tag), str(tag), tag in deployment.ticks
+            for rows in self._rows.get(text, ()):
+                if ticks:
+                    protocol.insert(number, np.array(rows.times, np.int64), held_ticks(rows.times))
+                    continue
+                wire = wires[deployment.streams[deployment.ranks[tag]].input]
+                batch = Batch.from_jumbo(wire, from_bytes(rows.rows))
+                times: Any = batch.event_times()
+                places = batch.system[POSITION].data if POSITION in batch.system else None
+                protocol.insert(number, times, HeldFrame(batch, times), places, checked=True)
+            if ticks and text in self._ticks:
+                following, bound = self._ticks[text]
+                worker.ticks[number].take_back(following, bound)
+                protocol.promise(number, bound)
 
 
 def kept_worker(replica: ReplicaState) -> KeptWorker:

@@ -104,7 +104,6 @@ class TagLane:
         self.words = {word: tuple(some) for word, some in tags.items() if some}
         self._one_word = self.words.keys() <= {0}
         """Whether the lane has no frontier word but the first."""
-        self.tags = tuple(tag for some in self.words.values() for tag in some)
         self.positioned = positioned
         self.frames: deque[HeldFrame] = deque()
         self.bound = FRONTIER_MIN
