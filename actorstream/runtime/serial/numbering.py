@@ -22,6 +22,7 @@ from actorstream.topology.serial import POSITION
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane
     from actorstream.topology.serial import Numbered
 
@@ -62,6 +63,10 @@ class Numbering:
             self.promised = number
             for lane in self.lanes:
                 lane.promise(SERIAL_WORD, number)
+
+    def shuffle(self, consumers: int) -> Router:
+        """The route `shuffle` of a serial edge: all rows of a number go to one consumer, the consumers in turn."""
+        return lambda batch: [(self.number // self.phases % consumers, batch)]
 
 
 class SerialStamp(Stamp):
@@ -225,14 +230,3 @@ class Follower(SerialStamp):
         numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
         numbering.is_open = True
         numbering.promise(numbering.number)
-
-
-class ByNumber:
-    """The route of a serial edge with route `shuffle`: all rows of a number go to one consumer, the consumers in turn."""
-
-    def __init__(self, numbering: Numbering, consumers: int) -> None:
-        self.numbering, self.consumers = numbering, consumers
-
-    def __call__(self, batch: Batch) -> list[tuple[int, Batch]]:
-        numbering = self.numbering
-        return [(numbering.number // numbering.phases % self.consumers, batch)]

@@ -100,7 +100,7 @@ class TimestampInbox(Inbox):
             rows.frontier = found
             return found
         if resting:
-            rows.rest()
+            rows.idleness.rest()
         return None
 
     def snapshot(self) -> Any:

@@ -322,10 +322,6 @@ class MergeReader:
     def passed(self) -> None:
         self.merge.passed(self.number)
 
-    def rest(self) -> None:
-        if self._idles:
-            self.idleness.rest()
-
     def _bound(self) -> int:
         """The time below which the merge gives this reader no row."""
         logged, reached = self.merge.seen  # read first: rows that were given since are not below it

@@ -52,9 +52,6 @@ class OneLane:
     def passed(self) -> None:
         """No barrier is kept here."""
 
-    def rest(self) -> None:
-        self.idleness.rest()
-
     def reached(self) -> int:
         lane = self.mark
         if lane.ended:
