@@ -60,10 +60,11 @@ class ProgramCalls:
         program: Any = replica.actor
         self.program = program
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
-        self._ticks = {number for number, each in enumerate(deployment.tags) if each in deployment.ticks}
-        self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
+        batch: Any = getattr(program, "update_batch", None)
         if deployment.planned.optimizer == "reference":
-            self._batch = None
+            batch = None
+        self._batches = [None if each in deployment.ticks else batch for each in deployment.tags]
+        """By tag, what takes a slice as columns; None: nothing does."""
         self._declined: set[int] = set()
         """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
@@ -96,7 +97,7 @@ class ProgramCalls:
         batch: Any = item.batch
         started = monotonic_ns()
         replica.count_input(last - first, batch.entry_min, batch.entry_max, batch.began or started)
-        name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
+        name, whole = self._tags[tag], self._batches[tag]
         if last - first == 1 and (whole is None or tag in self._declined):
             self._one(state, item.event(first), name)
         elif whole is None or not self._whole(whole, state, item.rows(first, last), name):

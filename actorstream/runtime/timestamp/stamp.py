@@ -16,7 +16,7 @@ from actorstream.runtime.timestamp.lane_rows import zeros
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
-from actorstream.transports.base import FRONTIER_MIN
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
     from actorstream.topology.timestamp import Sequenced
 
-FRONTIER_END = 2**63 - 1
 CONSUMER = "an input in timestamp order"
 
 
