@@ -238,11 +238,10 @@ class CheckpointWish:
         self._here = True
         self._wanted = bool(self._ask(state, self._joins, self._time - self._since)) or self._wanted
 
-    def now(self) -> bool:
-        """Whether it wants one, and there was a join since this was last asked."""
+    def now(self, *, granted: bool) -> bool:
+        """Whether it gets one now: it wants one, it may have one, and there was a join since this was last asked."""
         here, self._here = self._here, False
-        return here and self._wanted
-
-    def made(self) -> None:
-        """It has got one."""
+        if not (here and self._wanted and granted):
+            return False
         self._joins, self._since, self._wanted = 0, self._time, False
+        return True

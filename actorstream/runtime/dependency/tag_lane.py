@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
+from actorstream.events.interleaved import cut
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN, FrameKind
 
@@ -37,12 +38,7 @@ class HeldFrame:
         self.left = 0 if batch is None else batch.rows
 
     def rows(self, first: int, last: int) -> Batch:
-        batch: Any = self.batch
-        if last - first == batch.rows:
-            return batch  # type: ignore[no-any-return]
-        part = batch.slice(first, last - first)
-        part.began = batch.began
-        return part  # type: ignore[no-any-return]
+        return cut(self.batch, first, last - first)  # type: ignore[arg-type] # rows are left
 
     def events(self, first: int, last: int) -> list[Any] | Feed:
         """Rows `first` to `last` as events, made as they are taken unless they are there already."""

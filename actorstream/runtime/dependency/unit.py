@@ -115,10 +115,9 @@ class ProgramUnit(Unit):
     def _at_root(self, wants: CheckpointWish) -> None:
         """Asks the program whether it wants a checkpoint. It may want one after a join at the root, where all state is here."""
         barrier = self.worker.barriers.granted
-        if wants.now() and barrier > self.barrier:
+        if wants.now(granted=barrier > self.barrier):
             self.worker.barriers.begin(barrier)
             self.checkpoints.take(barrier)
-            wants.made()
 
     def _follow(self) -> None:
         """Promises event time behind the outputs of each worker."""

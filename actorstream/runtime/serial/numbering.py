@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.interleaved import cut
 from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
@@ -134,8 +135,7 @@ class Numberer(SerialStamp):
     def give(self, batch: Batch, output: str) -> None:
         limit = self.batch_size
         for first in range(0, batch.rows, limit):
-            part = batch if batch.rows <= limit else batch.slice(first, min(limit, batch.rows - first))
-            part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
+            part = cut(batch, first, min(limit, batch.rows - first))
             nbytes = part.nbytes
             if self._rows and not self._admits(part.rows, nbytes):
                 self.close()
