@@ -12,7 +12,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Interleaving, runs
-from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order, merged_tags
+from actorstream.ordering.serial import SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.numbering import END_HAND_OVER
@@ -88,7 +88,7 @@ class SerialInbox(Inbox):
         if lane is not None:
             return self._consume(lane)
         if not gate.is_complete:
-            self._promise(gate.reached)
+            self.numbering.promise(gate.reached)
             return Step.NOTHING
         if self._pieces:
             self._runs.extend(_merged(self._pieces))
@@ -99,21 +99,20 @@ class SerialInbox(Inbox):
             return Step.TIME
         gate.close()
         self.numbering.is_open = False
-        self._promise(gate.reached)
+        self.numbering.promise(gate.reached)
         return Step.AGAIN
 
     def look(self) -> None:
         if not self._runs and self.gate.next() is None and not self.gate.is_complete:
-            self._promise(self.gate.reached)
+            self.numbering.promise(self.gate.reached)
 
     def _consume(self, lane: Any) -> Step:
         """Takes the head of a lane."""
         gate, numbering, how = self.gate, self.numbering, self.numbered[lane.index]
         frame = lane.channel.peek()
         if how is not None and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
-            numbering.number = gate.open_number
-            numbering.is_open = True
-            self._promise(gate.open_number)
+            numbering.open(gate.open_number)
+            numbering.promise(gate.open_number)
         if frame.kind == FrameKind.DATA:
             batch = lane.rows(frame)
             lane.consume()
@@ -132,8 +131,7 @@ class SerialInbox(Inbox):
         step = super()._take_due()
         if step is not Step.END:
             return step
-        self.numbering.number = END_HAND_OVER * self.numbering.phases
-        self.numbering.is_open = True
+        self.numbering.open(END_HAND_OVER * self.numbering.phases)
         if not self._has_risen():
             return step
         self._due.appendleft((Step.END, 0))
@@ -157,10 +155,6 @@ class SerialInbox(Inbox):
             return self._times[lane.index]
         frontier = lane.frontier()
         return FRONTIER_MIN if lane.channel.waiting() else frontier
-
-    def _promise(self, number: int) -> None:
-        if number < NO_BOUND:
-            self.numbering.promise(number)
 
 
 def _merged(pieces: list[Piece]) -> list[tuple[Batch, str]]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.interleaved import cut
+from actorstream.ordering.serial import NO_BOUND
 from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
@@ -58,9 +59,14 @@ class Numbering:
         self.is_open = False
         self.lanes: list[SendLane] = []
 
+    def open(self, number: int) -> None:
+        """Rows that are emitted from now on are of this number."""
+        self.number, self.is_open = number, True
+
     def promise(self, number: int) -> None:
-        """Promises on every lane that no lower number follows; a lower promise changes nothing."""
-        if number > self.promised:
+        """Promises on every lane that no lower number follows. A lower promise changes nothing, and neither does `NO_BOUND`: the
+        last rows are still to come."""
+        if self.promised < number < NO_BOUND:
             self.promised = number
             for lane in self.lanes:
                 lane.promise(SERIAL_WORD, number)
@@ -140,7 +146,7 @@ class Numberer(SerialStamp):
             if self._rows and not self._admits(part.rows, nbytes):
                 self.close()
             if not self._rows:
-                self._open(0)
+                self.numbering.open(self._hand_over * self.numbering.phases)
             at = self._rows
             self._rows += part.rows
             self._bytes += nbytes
@@ -158,7 +164,7 @@ class Numberer(SerialStamp):
 
     def promise(self, frontier: int) -> None:
         self.close()
-        self._open(self.own_phase)
+        self.numbering.open(self._hand_over * self.numbering.phases + self.own_phase)
         super().promise(frontier)
         self._next()
 
@@ -171,11 +177,6 @@ class Numberer(SerialStamp):
         if self._rows:
             self._rows = self._bytes = 0
             self._next()
-
-    def _open(self, phase: int) -> None:
-        numbering = self.numbering
-        numbering.number = self._hand_over * numbering.phases + phase
-        numbering.is_open = True
 
     def _next(self) -> None:
         self._hand_over += 1
@@ -227,6 +228,5 @@ class Follower(SerialStamp):
 
     def end(self) -> None:
         numbering = self.numbering
-        numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
-        numbering.is_open = True
+        numbering.open(END_HAND_OVER * numbering.phases + self.own_phase)
         numbering.promise(numbering.number)
