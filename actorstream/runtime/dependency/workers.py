@@ -105,13 +105,12 @@ class PlanWorkers:
         """Workers that must not send messages before there is room for their outputs."""
         for each in workers:
             self.enqueue(each)
-            below = each.below = tree.children(each.number)
-            each.children = [self.by_number.get(number) for number in below]
-            each.down = [None] * len(below)
-            above = tree.parents.get(each.number)
-            if above is not None:
-                each.parent = self.by_number.get(above)
-                each.which = tree.children(above).index(each.number)
+            each.below = tree.children(each.number)
+            each.children = [self.by_number.get(number) for number in each.below]
+            each.down = [None] * len(each.below)
+            for which, child in enumerate(each.children):
+                if child is not None:
+                    child.parent, child.which = each, which
 
     def enqueue(self, worker: TreeWorker) -> None:
         """The worker may have something to do."""
