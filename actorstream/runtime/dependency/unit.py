@@ -11,8 +11,8 @@ from actorstream.metrics.counters import Counter
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
+    from actorstream.dgs.checkpoint_wish import CheckpointWish
     from actorstream.native.doorbell import Doorbell
-    from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
     from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.single_events import DirectEvents

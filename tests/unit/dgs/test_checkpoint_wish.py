@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorstream.runtime.dependency.calls import CheckpointWish
+from actorstream.dgs.checkpoint_wish import CheckpointWish
 
 
 class Wants:
