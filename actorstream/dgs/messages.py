@@ -48,3 +48,12 @@ class Promise(NamedTuple):
 
 
 ToChild = Request | StateDown | Promise
+
+
+class Mark(NamedTuple):
+    """To a neighbour: the messages sent before belong to the checkpoint of this barrier, those that follow do not."""
+
+    barrier: int
+
+
+Message = StateUp | ToChild | Mark

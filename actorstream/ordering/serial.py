@@ -15,7 +15,7 @@ from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, Merge, Tags
 from actorstream.ordering.none import NoOrder
 
 NO_BOUND = 2**63 - 1
-DATA, HEARTBEAT = 1, 2
+HEARTBEAT = 2
 
 
 class SerialGate:

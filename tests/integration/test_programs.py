@@ -89,9 +89,10 @@ def test_events_by_themselves_pass_the_channel_to_a_worker_beside_their_source(
 ) -> None:
     offered, offer = [], DirectEvents.offer
 
-    def noted(direct: DirectEvents, time: int, batch: Batch) -> None:
-        offered.append(time)
-        offer(direct, time, batch)
+    def noted(direct: DirectEvents, time: int, batch: Batch, entered: int) -> bool:
+        found = offer(direct, time, batch, entered)
+        offered.extend([time] if found else [])
+        return found
 
     monkeypatch.setattr(DirectEvents, "offer", noted)
     streams = value_streams(random.Random(8), 2, 200, 20)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
+from actorstream.dgs.message_bytes import Codec
 from actorstream.dgs.protocols import protocol_of
-from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
-from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-from actorstream.runtime.dependency.messages import Codec
+from actorstream.runtime.dependency.links import Neighbour
 from actorstream.runtime.dependency.single_events import DirectEvents
 from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
 from actorstream.runtime.dependency.tag_lane import TagLane
@@ -25,8 +24,7 @@ from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
-    from actorstream.events.schema import Schema
-    from actorstream.plan.job import Job, JobChannel, TreeLink
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.ends import Ends
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
@@ -48,18 +46,13 @@ class ProgramBuilder:
         self._here: dict[int, TreeWorker] = {}
         """Workers of the plan in this process, by number."""
         self._unit: ProgramUnit | None = None
-        restored = self.job.restored
-        self.restored: RestoredProgram | None = None
-        if restored is not None and not restored.ended:
-            self.restored = RestoredProgram(restored, actor, self.deployment)
 
     # -- the workers
 
     def unit(self, replicas: Sequence[Replica]) -> ProgramUnit:
         """The unit of the replicas that are in this process."""
-        tree = self.deployment.tree
-        children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
-        plan = PlanWorkers([self._tree_worker(replica) for replica in replicas], tree.parents, children)
+        workers = [self._tree_worker(replica) for replica in replicas]
+        plan = PlanWorkers(workers, self.deployment.tree)
         self._here = plan.by_number
         unit = self._unit = ProgramUnit(self.worker, plan)
         listens = self.job.listens
@@ -70,45 +63,27 @@ class ProgramBuilder:
             edge.name: self.job.edge_schemas[edge.index].plain
             for edge in self.job.graph.actors[self.actor].inputs
         }
-        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
-        for each in plan.workers:
+        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, workers, self.deployment, wires)
+        checkpoint, restored = self.job.restored, None
+        if checkpoint is not None and not checkpoint.ended:
+            restored = RestoredProgram(checkpoint, self.actor, self.deployment)
+        for each in workers:
             for link in self.ends.incoming[each.replica.id]:
                 self._add_lane(unit, each, link)
-            for tag in {tag for lane in each.lanes for tag in lane.tags}:
-                found = [
-                    (lane, word) for lane in each.lanes for word, tags in lane.words.items() if tag in tags
-                ]
-                if len(found) > 1:
-                    each.lanes_of[tag] = found
-            if self.restored is not None:
-                self._restore(self.restored, each, wires)
+            lanes_of: dict[int, list[tuple[TagLane, int]]] = defaultdict(list)
+            for lane in each.lanes:
+                for word, tags in lane.words.items():
+                    for tag in tags:
+                        lanes_of[tag].append((lane, word))
+            each.lanes_of = {tag: found for tag, found in lanes_of.items() if len(found) > 1}
+            if restored is not None:
+                restored.give(each, wires)
             if each.number == 1:
-                self._start(each)
                 unit.wants = each.calls.wants
-        for tree_link in self.job.tree:
-            if tree_link.actor == self.actor:
-                self._add_link(unit, tree_link)
+                if restored is None or not restored.done:
+                    each.protocol.start(each.calls.first() if restored is None else restored.state())
+        self._add_neighbours(unit)
         return unit
-
-    def _restore(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
-        """Gives a worker what a checkpoint has of its tags."""
-        each.protocol.done = each.replica.ended = restored.done
-        for tag in self.deployment.tree.worker(each.number).tags:
-            ticks = tag in self.deployment.ticks
-            wire = None if ticks else wires[self.deployment.streams[self.deployment.ranks[tag]].input]
-            restored.give(each, tag, self.deployment.tags.index(tag), wire)
-
-    def _start(self, root: TreeWorker) -> None:
-        if self.restored is not None:
-            if not self.restored.done:
-                root.protocol.start(self.restored.state())
-            return
-        program: Any = root.replica.actor
-        try:
-            state = StateClasses(program).first(program.init())
-        except Exception as error:
-            raise operator_error(root.replica.name, root.replica.replica, None, error) from error
-        root.protocol.start(state)
 
     def _tree_worker(self, replica: Replica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1
@@ -150,26 +125,22 @@ class ProgramBuilder:
         """Numbers of the tags of a stream."""
         return [number for number, tag in enumerate(self.deployment.planned.tags) if tag.stream == stream]
 
-    def _add_link(self, unit: ProgramUnit, link: TreeLink) -> None:
-        """Adds the end of a link that is in this process."""
-        arena = self.worker.transport.arena if self.worker.transport is not None else None
-        where, channel, tree = f"{self.actor}, w{link.receiver}", link.channel, self.deployment.tree
-        goes_up = tree.parents.get(link.sender) == link.receiver
-        if link.sender in self._here and channel.id in self.ends.senders:
-            each = self._here[link.sender]
-            sender = TreeSender(self.ends.senders[channel.id], arena, Codec(Any, where, unit.clock))
-            if goes_up:
-                each.up = sender
-            else:
-                each.down[tree.children(link.sender).index(link.receiver)] = sender
-            self.worker.by_bit[channel.send_bit] = unit
-        if link.receiver in self._here and channel.id in self.ends.receivers:
-            state = self.deployment.state_class(link.sender if goes_up else link.receiver)
-            child = tree.children(link.receiver).index(link.sender) if goes_up else -1
-            codec, watches = Codec(state, where, unit.clock), self.worker.turns.watches
-            receiver = TreeReceiver(self.ends.receivers[channel.id], codec, watches=watches)
-            self._here[link.receiver].receivers.append((receiver, child))
-            self.worker.by_bit[channel.receive_bit] = unit
+    def _add_neighbours(self, unit: ProgramUnit) -> None:
+        """Adds the parents and children of workers here that are in other processes."""
+        transport, watches = self.worker.transport, self.worker.turns.watches
+        arena = None if transport is None else transport.arena
+        links = {(link.sender, link.receiver): link for link in self.job.tree if link.actor == self.actor}
+        for (number, other), link in links.items():
+            each = self._here.get(number)
+            if each is None:
+                continue
+            out, into = link.channel, links[other, number].channel
+            child = each.below.index(other) if other in each.below else -1
+            state = self.deployment.state_class(number if child < 0 else other)
+            codec = Codec(state, f"{self.actor}, w{number}", unit.clock)
+            ends = self.ends.senders[out.id], self.ends.receivers[into.id]
+            each.add(Neighbour(child, *ends, codec, arena=arena, watches=watches))
+            self.worker.by_bit[out.send_bit] = self.worker.by_bit[into.receive_bit] = unit
 
     # -- the edges to them
 

@@ -10,6 +10,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.operator_errors import operator_error
+from actorstream.dgs.checkpoint_wish import CheckpointWish
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
 from actorstream.events.feed import is_over, taken
@@ -60,10 +61,11 @@ class ProgramCalls:
         program: Any = replica.actor
         self.program = program
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
-        self._ticks = {number for number, each in enumerate(deployment.tags) if each in deployment.ticks}
-        self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
+        batch: Any = getattr(program, "update_batch", None)
         if deployment.planned.optimizer == "reference":
-            self._batch = None
+            batch = None
+        self._batches = [None if each in deployment.ticks else batch for each in deployment.tags]
+        """By tag, what takes a slice as columns; None: nothing does."""
         self._declined: set[int] = set()
         """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
@@ -83,13 +85,20 @@ class ProgramCalls:
         self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
         """What the program says at the root about checkpoints."""
 
+    def first(self) -> Any:
+        """The state before all events."""
+        try:
+            return self._states.first(self.program.init())
+        except Exception as error:
+            raise self._error(error) from error
+
     def update(self, state: Any, tag: int, item: HeldFrame, first: int, last: int) -> Any:
         replica = self.replica
         self._worked = True
         batch: Any = item.batch
         started = monotonic_ns()
         replica.count_input(last - first, batch.entry_min, batch.entry_max, batch.began or started)
-        name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
+        name, whole = self._tags[tag], self._batches[tag]
         if last - first == 1 and (whole is None or tag in self._declined):
             self._one(state, item.event(first), name)
         elif whole is None or not self._whole(whole, state, item.rows(first, last), name):
@@ -209,32 +218,3 @@ class ProgramCalls:
 
     def _error(self, error: Exception, what: Any = None) -> Exception:
         return operator_error(self.replica.name, self.replica.replica, what, error)
-
-
-class CheckpointWish:
-    """Asks a program at each join at the root whether it wants a checkpoint there (`Program.checkpoint`)."""
-
-    def __init__(self, program: Any) -> None:
-        self._ask: Callable[[Any, int, int], Any] = program.checkpoint
-        self._joins = 0
-        self._since: int | None = None
-        self._time = 0
-        self._wanted = self._here = False
-
-    def joined(self, state: Any, time: int) -> None:
-        """The root has joined the states and processed its events up to one at `time`."""
-        self._joins += 1
-        self._time = int(time)
-        if self._since is None:
-            self._since = self._time
-        self._here = True
-        self._wanted = bool(self._ask(state, self._joins, self._time - self._since)) or self._wanted
-
-    def now(self) -> bool:
-        """Whether it wants one, and there was a join since this was last asked."""
-        here, self._here = self._here, False
-        return here and self._wanted
-
-    def made(self) -> None:
-        """It has got one."""
-        self._joins, self._since, self._wanted = 0, self._time, False

@@ -16,55 +16,50 @@ from actorstream.checkpoint.store import values_of
 from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker, joined_state
 from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.holdings import states, unfinished
-from actorstream.dgs.messages import StateDown, StateUp
+from actorstream.dgs.messages import Mark, StateDown, StateUp
 from actorstream.dgs.state_bytes import packed, unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes, to_bytes
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.messages import Mark
-from actorstream.runtime.dependency.tag_lane import DATA, HeldFrame, TagLane, held_ticks
+from actorstream.runtime.dependency.tag_lane import HeldFrame, TagLane, held_ticks
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
-    from actorstream.dgs.tags import ImplementationTag
+    from actorstream.dgs.messages import Message
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.links import TreeReceiver
-    from actorstream.runtime.dependency.messages import Message
-    from actorstream.runtime.dependency.unit import ProgramUnit
+    from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.workers import TreeWorker
+    from actorstream.runtime.unit import Unit
 
 
 class WorkerCut:
-    """What one worker keeps at a cut, while there are channels on which more of it may come: those in `open`."""
+    """What one worker keeps at a cut: the states and events that it has now, and what comes on the channels in `open`."""
 
     def __init__(self, worker: TreeWorker) -> None:
         self.worker = worker
-        self.open: set[TagLane | TreeReceiver] = set()
+        self.open: set[TagLane | Neighbour] = {*worker.lanes, *worker.neighbours}
         self.states: dict[int, bytes] = {}
         self.rows: dict[int, list[Batch]] = {}
         self.ticks = {tag: ticks.kept() for tag, ticks in worker.ticks.items()}
         self.done = worker.protocol.done
-
-    def take(self) -> None:
-        """Keeps the states and events that the worker has now."""
-        worker, protocol = self.worker, self.worker.protocol
-        for child, state in states(protocol):
-            self.add_state(worker.number if child < 0 else worker.below[child], state)
-        for tag, item in unfinished(protocol):
+        for child, state in states(worker.protocol):
+            self.add_state(child, state)
+        for tag, item in unfinished(worker.protocol):
             self.add_rows(tag, item.rest())
-        self.open.update(worker.lanes, (receiver for receiver, _ in worker.receivers))
 
     def add_rows(self, tag: int, batch: Batch) -> None:
         """Events of a tag that are not processed before the cut."""
         self.rows.setdefault(tag, []).append(batch)
 
-    def add_state(self, number: int, state: Any) -> None:
-        """The state of all that worker `number` handles. It is packed at once, because it will be changed."""
-        self.states[number] = packed(state, f"{self.worker.replica.name}, w{self.worker.number}")
+    def add_state(self, child: int, state: Any) -> None:
+        """The state of all that a child handles; -1: the worker. It is packed at once, because it will be changed."""
+        worker = self.worker
+        number = worker.number if child < 0 else worker.below[child]
+        self.states[number] = packed(state, f"{worker.replica.name}, w{worker.number}")
 
 
 class PlanCheckpoints:
@@ -74,17 +69,22 @@ class PlanCheckpoints:
         wires: by input, what its rows look like on the way.
     """
 
-    def __init__(self, unit: ProgramUnit, deployment: ProgramDeployment, wires: Mapping[str, Schema]) -> None:
-        self.unit, self.deployment, self.wires = unit, deployment, wires
-        self.open = False
-        """Whether some checkpoint is not whole yet."""
-        self._cuts: dict[int, list[WorkerCut]] = {}
+    def __init__(
+        self,
+        unit: Unit,
+        workers: Sequence[TreeWorker],
+        deployment: ProgramDeployment,
+        wires: Mapping[str, Schema],
+    ) -> None:
+        self.unit, self.workers, self.deployment, self.wires = unit, workers, deployment, wires
+        self.cuts: dict[int, list[WorkerCut]] = {}
+        """By barrier, the cuts that are not whole yet."""
 
-    def reached(self, channel: TagLane | TreeReceiver, barrier: int) -> None:
+    def reached(self, channel: TagLane | Neighbour, barrier: int) -> None:
         """All that a channel brings before a barrier has come."""
         if barrier > self.unit.barrier:
             self.take(barrier)
-        for cut in self._cuts.get(barrier, ()):
+        for cut in self.cuts.get(barrier, ()):
             cut.open.discard(channel)
         self.complete()
 
@@ -93,14 +93,14 @@ class PlanCheckpoints:
         for cut in self._open_on(lane):
             cut.add_rows(tag, batch)
 
-    def message(self, worker: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
+    def message(self, neighbour: Neighbour, message: Message) -> None:
         """A neighbour's message has come; a state belongs to each cut whose mark has not come."""
         if isinstance(message, StateUp | StateDown):
-            for cut in self._open_on(receiver):
-                cut.add_state(worker.number if child < 0 else worker.below[child], message.state)
+            for cut in self._open_on(neighbour):
+                cut.add_state(neighbour.child, message.state)
 
-    def _open_on(self, channel: TagLane | TreeReceiver) -> list[WorkerCut]:
-        return [cut for cuts in self._cuts.values() for cut in cuts if channel in cut.open]
+    def _open_on(self, channel: TagLane | Neighbour) -> list[WorkerCut]:
+        return [cut for cuts in self.cuts.values() for cut in cuts if channel in cut.open]
 
     def take(self, barrier: int) -> None:
         """The cut: between two steps of any worker here."""
@@ -108,15 +108,12 @@ class PlanCheckpoints:
         unit.barrier = barrier
         for replica in unit.members:
             replica.dispatch()
-        cuts = self._cuts[barrier] = [WorkerCut(each) for each in unit.workers]
-        self.open = True
-        for cut in cuts:
-            cut.take()
-        for each in unit.workers:
-            for sender, receiver in each.neighbours():
-                if not receiver.closed:
-                    sender.send([Mark(barrier)], at_once=False)
-        own = {each.replica for each in unit.workers}
+        self.cuts[barrier] = [WorkerCut(each) for each in self.workers]
+        for each in self.workers:
+            for neighbour in each.neighbours:
+                if not neighbour.closed:
+                    neighbour.send([Mark(barrier)], at_once=False)
+        own = {each.replica for each in self.workers}
         for replica in unit.members:
             replica.row[Counter.BARRIERS] += 1
             if replica not in own:
@@ -126,14 +123,13 @@ class PlanCheckpoints:
 
     def complete(self, *, over: bool = False) -> None:
         """Hands over what is whole. `over`: nothing follows any more, so all of it is."""
-        for barrier, cuts in list(self._cuts.items()):
+        for barrier, cuts in list(self.cuts.items()):
             for cut in list(cuts):
                 if over or all(channel.closed for channel in cut.open):
                     self.unit.worker.barriers.snapshot(cut.worker.replica, barrier, self._kept(cut))
                     cuts.remove(cut)
             if not cuts:
-                del self._cuts[barrier]
-        self.open = bool(self._cuts)
+                del self.cuts[barrier]
 
     def of_ended(self, worker: TreeWorker) -> KeptWorker:
         """What a worker keeps that has ended before a barrier came."""
@@ -184,21 +180,25 @@ class RestoredProgram:
         before = ProgramDeployment(self.deployment.program, self.kept_plan)
         return joined_state(before, self._states, unpacked)
 
-    def give(self, worker: TreeWorker, tag: ImplementationTag, number: int, wire: Schema | None) -> None:
-        """Gives a worker what was kept of one of its tags. `wire`: what the rows look like; None: ticks."""
-        insert = worker.protocol.insert
-        for rows in self._rows.get(str(tag), ()):
-            if wire is None:
-                insert(number, np.array(rows.times, np.int64), held_ticks(rows.times))
-                continue
-            batch = Batch.from_jumbo(wire, from_bytes(rows.rows))
-            times: Any = batch.event_times()
-            places = batch.system[POSITION].data if POSITION in batch.system else None
-            insert(number, times, HeldFrame(DATA, batch, times), places, checked=True)
-        if wire is None and str(tag) in self._ticks:
-            following, bound = self._ticks[str(tag)]
-            worker.ticks[number].take_back(following, bound)
-            worker.protocol.promise(number, bound)
+    def give(self, worker: TreeWorker, wires: Mapping[str, Schema]) -> None:
+        """Gives a worker what was kept of its tags. `wires`: as of `PlanCheckpoints`."""
+        deployment, protocol = self.deployment, worker.protocol
+        protocol.done = worker.replica.ended = self.done
+        for tag in deployment.tree.worker(worker.number).tags:
+            number, text, ticks = deployment.tags.index(tag), str(tag), tag in deployment.ticks
+            for rows in self._rows.get(text, ()):
+                if ticks:
+                    protocol.insert(number, np.array(rows.times, np.int64), held_ticks(rows.times))
+                    continue
+                wire = wires[deployment.streams[deployment.ranks[tag]].input]
+                batch = Batch.from_jumbo(wire, from_bytes(rows.rows))
+                times: Any = batch.event_times()
+                places = batch.system[POSITION].data if POSITION in batch.system else None
+                protocol.insert(number, times, HeldFrame(batch, times), places, checked=True)
+            if ticks and text in self._ticks:
+                following, bound = self._ticks[text]
+                worker.ticks[number].take_back(following, bound)
+                protocol.promise(number, bound)
 
 
 def kept_worker(replica: ReplicaState) -> KeptWorker:

@@ -1,4 +1,4 @@
-"""The channels between workers of a plan in different processes. Only these channels form cycles. Decides nothing.
+"""Links between workers of a plan in different processes. Only their channels form cycles. Decides nothing.
 
 A message never waits for room in the worker that sends it: the link keeps it, so a full channel holds up nobody else.
 """
@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from actorstream.dgs.message_bytes import HEAD, aligned, as_bytes
 from actorstream.dgs.messages import Promise
 from actorstream.errors import BrokenError
 from actorstream.events.batch import Batch
 from actorstream.events.row_format import RowFormat
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
-from actorstream.runtime.dependency.messages import HEAD, aligned, as_bytes
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.dgs.message_bytes import Codec
+    from actorstream.dgs.messages import Message
     from actorstream.native.arena import Arena
-    from actorstream.runtime.dependency.messages import Codec, Message
     from actorstream.transports.base import ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)
@@ -43,21 +44,43 @@ class EntryFormat(RowFormat):
         self.event = lambda values: codec.decode(*values)  # type: ignore[assignment, return-value]
 
 
-class TreeSender:
-    """The sending end: messages in their order, as few hand-overs as there are turns.
+class Neighbour:
+    """The parent or a child of a worker, in another process. Messages go there and come from there in their order, in as few
+    hand-overs as there are turns.
 
     Args:
+        child: its number among the worker's children; -1: it is the parent.
+        out, into: the channels to it and from it.
         arena: where jumbo tuples of messages are built; None: on the heap.
+        watches: whether the process waits for messages.
     """
 
-    def __init__(self, channel: SendChannel, arena: Arena | None, codec: Codec) -> None:
-        self.channel, self.arena, self.codec = channel, arena, codec
+    def __init__(
+        self,
+        child: int,
+        out: SendChannel,
+        into: ReceiveChannel,
+        codec: Codec,
+        *,
+        arena: Arena | None = None,
+        watches: bool = False,
+    ) -> None:
+        self.child, self.out, self.into, self.codec, self.arena = child, out, into, codec, arena
         self.pending: list[Message] = []
-        self._send_entry = channel.events(EntryFormat(codec), 0, 0)
+        entries = EntryFormat(codec)
+        self._send_entry = out.events(entries, 0, 0)
         """Sends messages in the entry of the ring, if the receiver has taken everything before; None: it has no such entries."""
+        self._take_entry = into.rows(entries.layout)
+        watch = into.watch_events(entries) if watches else None
+        self.wait = None if watch is None else watch.wait
+        """Waits as `EventWatch.wait` does, and takes what lies in the entry of a ring: messages, as a tuple."""
         self._frame: Frame | None = None
         """The frame for which there was no room."""
         self._ending = False
+        self.closed = False
+        """Whether the end of its messages has come."""
+
+    # -- what goes there
 
     def end(self) -> None:
         """Ends the link: no further message follows."""
@@ -96,8 +119,8 @@ class TreeSender:
             elif self._frame is None:
                 self._frame, self._ending = Frame(FrameKind.END), False
             if self._frame is not None:
-                self.channel.poll()
-                if not self.channel.send_nowait(self._frame):
+                self.out.poll()
+                if not self.out.send_nowait(self._frame):
                     return False
                 self._frame = None
         return True
@@ -122,19 +145,7 @@ class TreeSender:
         jumbo: Any = batch.seal()._jumbo
         return Frame(FrameKind.DATA, jumbo, rows=batch.rows, nbytes=jumbo.nbytes, schema=WORDS.fingerprint)
 
-
-class TreeReceiver:
-    """The receiving end. `take` raises BrokenError if the sender is lost. `watches`: whether the process waits for messages."""
-
-    def __init__(self, channel: ReceiveChannel, codec: Codec, *, watches: bool) -> None:
-        self.channel, self.codec = channel, codec
-        entries = EntryFormat(codec)
-        self._take_entry = channel.rows(entries.layout)
-        watch = channel.watch_events(entries) if watches else None
-        self.wait = None if watch is None else watch.wait
-        """Waits as `EventWatch.wait` does, and takes what lies in the entry of a ring: messages, as a tuple."""
-        self.closed = False
-        """Whether its end has come."""
+    # -- what comes from there
 
     def take_entry(self) -> tuple[Message, ...]:
         """The messages in the entry of a ring, if that entry is the first that waits; costs a third of a look by `take`."""
@@ -142,8 +153,9 @@ class TreeReceiver:
         return () if entry is None else self.codec.decode(*entry[0])
 
     def take(self) -> Iterator[Message]:
-        """Yields the messages that have come, one by one. An end is seen only after the message before it was handled."""
-        channel, codec, take_entry = self.channel, self.codec, self._take_entry
+        """Yields the messages that have come, one by one. An end is seen only after the message before it was handled.
+        BrokenError: the neighbour is lost."""
+        channel, codec, take_entry = self.into, self.codec, self._take_entry
         while True:
             if take_entry is not None and (entry := take_entry()) is not None:
                 yield from codec.decode(*entry[0])

@@ -7,6 +7,7 @@ worker. So a worker sends its outputs before any message about its state, and ea
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from actorstream.ordering.causal import CausalOrder
@@ -45,11 +46,14 @@ class DependencyOrder(Order):
         return found
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
-        groups = _groups(self.job, links)
+        groups: dict[tuple[Edge, frozenset[int]], list[int]] = defaultdict(list)
+        for index, link in enumerate(links):
+            if group := _group(self.job, link):
+                groups[link.edge, group].append(index)
         if not groups:
             return None
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
-        return FifoInbox(lanes, CausalOrder(lanes, groups), ports)
+        return FifoInbox(lanes, CausalOrder(lanes, list(groups.values())), ports)
 
     def is_numbered(self, link: JobChannel) -> bool:
         return bool(_group(self.job, link))
@@ -76,20 +80,8 @@ def _group(job: Job, link: JobChannel) -> frozenset[int]:
     if edge.static or edge.producer not in job.programs:
         return frozenset()
     producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
-    if (
-        edge.route == "forward" and consumer.replicas == producer.replicas
-    ):  # each takes outputs of one worker only
+    if edge.route == "forward" and consumer.replicas == producer.replicas:  # each has one worker's outputs
         return frozenset()
     groups = job.programs[edge.producer].output_groups
     number = job.plan.replicas[link.producer].index + 1
     return next((group for group in groups if number in group), frozenset())
-
-
-def _groups(job: Job, links: Sequence[JobChannel]) -> list[list[int]]:
-    """The channels of a replica whose rows have an order among each other, together, by index."""
-    groups: dict[tuple[Edge, frozenset[int]], list[int]] = {}
-    for index, link in enumerate(links):
-        group = _group(job, link)
-        if group:
-            groups.setdefault((link.edge, group), []).append(index)
-    return list(groups.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from actorstream.events.batch import Batch
 from actorstream.events.fields import Kind
-from actorstream.runtime.dependency.tag_lane import DATA, HeldFrame
+from actorstream.runtime.dependency.tag_lane import HeldFrame
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame
 
 if TYPE_CHECKING:
@@ -43,18 +43,16 @@ class DirectEvents:
         self._held: HeldFrame | None = None
         self._time = 0
 
-    def is_free(self) -> bool:
-        """Whether an event may be left: the unit is not about to do something else, earlier events are worked on or in its
-        mailbox, and no checkpoint needs to know of it."""
+    def offer(self, time: int, batch: Batch, entered: int) -> bool:
+        """Leaves an event, in a batch of its own, where the lane's channel is empty. False: it may not be left; the unit is about
+        to do something else, earlier events are neither worked on nor in its mailbox, or a checkpoint needs to know of it."""
         held, unit = self._held, self.unit
-        return (
-            (held is None or not held.left) and not unit.ready and unit.is_free and not unit.checkpoints.open
-        )
-
-    def offer(self, time: int, batch: Batch) -> None:
-        """Leaves an event, in a batch of its own. The lane's channel must be empty."""
-        self._held, self._time = HeldFrame(DATA, batch, (time,), batch._events), time
-        self.unit.offered = self
+        if (held is not None and held.left) or unit.ready or not unit.is_free or unit.checkpoints.cuts:
+            return False
+        batch.entry_min = batch.entry_max = entered
+        self._held, self._time = HeldFrame(batch, (time,), batch._events), time
+        unit.offered = self
+        return True
 
     def take(self) -> bool:
         """Gives the worker the event that was left; returns whether it has worked on it, or requested what it needs."""
@@ -101,11 +99,8 @@ def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] 
         ):
             return 0
         batch = Batch(schema, 1, [None] * columns, [event])
-        offered = direct is not None and channel.is_empty() and direct.is_free()
-        if offered:
-            batch.entry_min = batch.entry_max = entered
-            direct.offer(time, batch)  # type: ignore[union-attr]
-        else:
+        offered = direct is not None and channel.is_empty() and direct.offer(time, batch, entered)
+        if not offered:
             frame = Frame.data(batch, 1, 0, nbytes, fingerprint, lane.producer, entered, entered)
             frame.serial, frame.sequence = tag, lane.sequence
             frame.min_time = frame.max_time = time

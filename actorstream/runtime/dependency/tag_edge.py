@@ -49,11 +49,6 @@ class TagStream:
     rows: int = 0
     promised: int = FRONTIER_MIN
 
-    @property
-    def heard(self) -> list[int]:
-        """Lanes to the workers that are responsible for some of the stream's tags, or for ticks."""
-        return sorted({*self.owners.values(), *self.to_tickers})
-
     def count(self, first: int, last: int, rows: int) -> None:
         """Notes rows that were sent, and the times of the first and the last of them."""
         if first < self.first:
@@ -111,8 +106,8 @@ class TagEdge:
         """Tag -> the `DirectEvents` that takes its single events past the lane, to a worker in this process."""
         self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
         self._by_tag = {tag: each for each in streams for tag in each.owners}
-        self._lanes_of = {each: each.heard for each in streams}
-        """Stream -> lanes to the workers that hear of it, by index."""
+        self._lanes_of = {each: sorted({*each.owners.values(), *each.to_tickers}) for each in streams}
+        """Stream -> lanes to the workers that are responsible for some of its tags, or for ticks, by index."""
         self._all_lanes = sorted(set().union(*self._lanes_of.values()))
         self._only = {each.partition: classifier.only(each.partition) for each in streams if not positioned}
         """Partition -> the tag of all its rows; None: columns tell."""

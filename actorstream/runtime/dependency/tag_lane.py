@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
+from actorstream.events.interleaved import cut
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN, FrameKind
 
@@ -19,41 +20,25 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.feed import Feed
     from actorstream.plan.program_channels import StreamWords
+    from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
     from actorstream.runtime.lanes import InLane
     from actorstream.transports.base import Frame
 
 DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)
 
 
-class CheckpointPort(Protocol):
-    """What lanes and links tell the checkpoints of their unit (`dependency.checkpoint.PlanCheckpoints`)."""
-
-    open: bool
-
-    def rows(self, lane: Any, tag: int, batch: Batch) -> None: ...
-    def message(self, worker: Any, receiver: Any, child: int, message: Any) -> None: ...
-    def reached(self, channel: Any, barrier: int) -> None: ...
-
-
 class HeldFrame:
-    """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
+    """A frame that was looked at and not consumed: its rows (a mark has none), and how many of them are not worked on yet."""
 
-    __slots__ = ("_events", "batch", "kind", "left", "times")
+    __slots__ = ("_events", "batch", "left", "times")
 
-    def __init__(
-        self, kind: int, batch: Batch | None, times: Any = None, events: list[Any] | None = None
-    ) -> None:
-        self.kind, self.batch, self.times = kind, batch, times
+    def __init__(self, batch: Batch | None, times: Any = None, events: list[Any] | None = None) -> None:
+        self.batch, self.times = batch, times
         self._events: list[Any] | Feed | None = events
         self.left = 0 if batch is None else batch.rows
 
     def rows(self, first: int, last: int) -> Batch:
-        batch: Any = self.batch
-        if last - first == batch.rows:
-            return batch  # type: ignore[no-any-return]
-        part = batch.slice(first, last - first)
-        part.began = batch.began
-        return part  # type: ignore[no-any-return]
+        return cut(self.batch, first, last - first)  # type: ignore[arg-type] # rows are left
 
     def events(self, first: int, last: int) -> list[Any] | Feed:
         """Rows `first` to `last` as events, made as they are taken unless they are there already."""
@@ -90,7 +75,7 @@ def held_ticks(times: Sequence[int]) -> HeldFrame:
     """Ticks as events that wait."""
     batch = Batch.of_events(Tick, [Tick(time) for time in times])
     batch.entry_min = batch.entry_max = monotonic_ns()
-    return HeldFrame(DATA, batch, times)
+    return HeldFrame(batch, times)
 
 
 class TagLane:
@@ -103,33 +88,18 @@ class TagLane:
         checkpoints: those of the worker's unit.
     """
 
-    __slots__ = (
-        "_one_word",
-        "bound",
-        "bounds",
-        "checkpoints",
-        "closed",
-        "frames",
-        "lane",
-        "positioned",
-        "risen",
-        "tags",
-        "words",
-    )
-
     def __init__(
         self,
         lane: InLane,
         tags: Mapping[int, Sequence[int]],
         *,
         positioned: bool,
-        checkpoints: CheckpointPort,
+        checkpoints: PlanCheckpoints,
     ) -> None:
         self.lane, self.checkpoints = lane, checkpoints
         self.words = {word: tuple(some) for word, some in tags.items() if some}
         self._one_word = self.words.keys() <= {0}
         """Whether the lane has no frontier word but the first."""
-        self.tags = tuple(tag for some in self.words.values() for tag in some)
         self.positioned = positioned
         self.frames: deque[HeldFrame] = deque()
         self.bound = FRONTIER_MIN
@@ -176,10 +146,10 @@ class TagLane:
         # a source in this process says when its only event is
         known = frame.payload is batch and frame.rows == 1 and frame.min_time != NO_TIME_MIN
         times: Any = (frame.min_time,) if known else batch.event_times()
-        held = HeldFrame(DATA, batch, times)
+        held = HeldFrame(batch, times)
         places = batch.system[POSITION].data if self.positioned else None
         protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
-        if self.checkpoints.open:
+        if self.checkpoints.cuts:
             self.checkpoints.rows(self, frame.serial, batch)
         return held
 
@@ -188,7 +158,7 @@ class TagLane:
             self.closed = True
         elif frame.kind == BARRIER:
             self.checkpoints.reached(self, frame.barrier)
-        return HeldFrame(frame.kind, None)
+        return HeldFrame(None)
 
     def promised(self, word: int, bound: int) -> None:
         """The source has promised for the stream of a word, which is its only one; it is known where that is to be known."""
@@ -212,6 +182,6 @@ class TagLane:
         while frames and (ahead or not frames[0].left or frames[0].time >= self.bound):
             # what is given back ahead stays where it is until it is worked on
             ahead = ahead or bool(frames[0].left)
-            if frames.popleft().kind == END:
-                self.lane.ended = True
+            frames.popleft()
             self.lane.consume()
+        self.lane.ended = self.closed and not frames

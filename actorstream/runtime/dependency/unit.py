@@ -11,10 +11,10 @@ from actorstream.metrics.counters import Counter
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
+    from actorstream.dgs.checkpoint_wish import CheckpointWish
     from actorstream.native.doorbell import Doorbell
-    from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
-    from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.links import Neighbour
     from actorstream.runtime.dependency.single_events import DirectEvents
     from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
     from actorstream.runtime.ports import WorkerPort
@@ -68,7 +68,7 @@ class ProgramUnit(Unit):
                 self._run(deadline)  # what it asks its children for is on its way while theirs is taken in
             plan.take_messages(each)
         self._watch()
-        if self.checkpoints.open:
+        if self.checkpoints.cuts:
             self.checkpoints.complete()
 
     def _go_on(self, deadline: int) -> Status:
@@ -76,7 +76,7 @@ class ProgramUnit(Unit):
         plan = self.plan
         plan.deliver_held()
         more = self._run(deadline)
-        if not more and plan.last_link is not None and self._take_answer(*plan.last_link):
+        if not more and plan.last_heard is not None and self._take_answer(*plan.last_heard):
             plan.put_out()  # what the answer was waited for
             more = self._run(deadline)
         plan.requested_below = False
@@ -115,10 +115,9 @@ class ProgramUnit(Unit):
     def _at_root(self, wants: CheckpointWish) -> None:
         """Asks the program whether it wants a checkpoint. It may want one after a join at the root, where all state is here."""
         barrier = self.worker.barriers.granted
-        if wants.now() and barrier > self.barrier:
+        if wants.now(granted=barrier > self.barrier):
             self.worker.barriers.begin(barrier)
             self.checkpoints.take(barrier)
-            wants.made()
 
     def _follow(self) -> None:
         """Promises event time behind the outputs of each worker."""
@@ -131,14 +130,14 @@ class ProgramUnit(Unit):
     def _send_messages(self) -> bool:
         """Sends the messages for other processes; returns whether all of them have been sent."""
         sent = True
-        for sender in self._senders:
-            if sender.waits:
-                sent = sender.flush() and sent
+        for neighbour in self._neighbours:
+            if neighbour.waits:
+                sent = neighbour.flush() and sent
         return sent
 
     @cached_property
-    def _senders(self) -> list[TreeSender]:
-        return [sender for each in self.workers for sender in each.senders()]
+    def _neighbours(self) -> list[Neighbour]:
+        return [neighbour for each in self.workers for neighbour in each.neighbours]
 
     # -- single events and messages
 
@@ -158,15 +157,15 @@ class ProgramUnit(Unit):
 
     def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
         """As `OperatorUnit.wait`, for a message of the neighbour that sent the last one."""
-        link = self.plan.last_link
-        if link is None or self.ready or not self.is_free:
+        last = self.plan.last_heard
+        if last is None or self.ready or not self.is_free:
             return bell.wait(ns) if ns else bell.collect()
-        found = link[1].wait(ns)  # type: ignore[misc]
+        found = last[1].wait(ns)  # type: ignore[misc]
         if type(found) is list:
             return found
         now = monotonic_ns()
         for message in found:
-            self.plan.take_message(*link, message)
+            self.plan.take_message(*last, message)
         self._turn(now)
         return None
 
@@ -174,31 +173,31 @@ class ProgramUnit(Unit):
         """Does what follows from a single event or message that was taken."""
         self._watch()
         status = self._go_on(began + self.worker.turn_ns)
-        link = self.plan.last_link
-        if status is Status.IDLE and link is not None and link[1].channel.waiting():
+        last = self.plan.last_heard
+        if status is Status.IDLE and last is not None and last[1].into.waiting():
             status = Status.READY
         self.count_wait(began)
         self.status = self.settle_turn(status)
         return self.status
 
     def _watch(self) -> None:
-        """While the worker waits it looks at the link of the last message first."""
+        """While the worker waits it looks first at the neighbour that the last message came from."""
         if self.plan.heard:
             self.plan.heard = False
             self.worker.turns.watched = self
 
-    def _take_answer(self, worker: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
+    def _take_answer(self, worker: TreeWorker, neighbour: Neighbour) -> bool:
         """Takes an answer that has come during the turn, before the turn ends; returns whether there was one. With
         `wait = "spin"` it waits a little for the answer, once for each request."""
-        plan, found = self.plan, receiver.take_entry()
-        if not found and plan.requested_below and child >= 0 and self.worker.job.always_spin:
-            rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
+        plan, found = self.plan, neighbour.take_entry()
+        if not found and plan.requested_below and neighbour.child >= 0 and self.worker.job.always_spin:
+            rung = neighbour.wait(PATIENCE_NS)  # type: ignore[misc]
             if type(rung) is list:
                 self.worker.turns.mark_rung(rung)
-                rung = receiver.take_entry()
+                rung = neighbour.take_entry()
             found = rung
         for message in found:
-            plan.take_message(worker, receiver, child, message)
+            plan.take_message(worker, neighbour, message)
         self._watch()
         return bool(found)
 
@@ -209,8 +208,8 @@ class ProgramUnit(Unit):
 
     async def finish(self) -> None:
         await super().finish()
-        for sender in self._senders:
-            sender.end()
+        for neighbour in self._neighbours:
+            neighbour.end()
 
     def _end(self) -> Status:
         if not self._send_messages():
@@ -227,5 +226,5 @@ class ProgramUnit(Unit):
         for each in self.workers:
             kept = sum(rows.lane.channel.statistics()["kept"] for rows in each.lanes)
             each.replica.row[Counter.KEPT_BLOCKS] = kept
-        sent = (sender.channel.statistics()["sent_bytes"] for sender in self._senders)
+        sent = (neighbour.out.statistics()["sent_bytes"] for neighbour in self._neighbours)
         self.head.row[Counter.SENT_BYTES] += sum(sent)

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.dgs.messages import Promise, Request
-from actorstream.runtime.dependency.messages import Clock, Mark
+from actorstream.dgs.message_bytes import Clock
+from actorstream.dgs.messages import Mark, Promise, Request
 from actorstream.runtime.dependency.tag_lane import held_ticks
 from actorstream.transports.base import FRONTIER_MIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from actorstream.dgs.messages import ToChild
+    from actorstream.dgs.messages import Message, ToChild
+    from actorstream.dgs.plan import SynchronizationPlan
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.calls import ProgramCalls
-    from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-    from actorstream.runtime.dependency.messages import Message
-    from actorstream.runtime.dependency.tag_lane import CheckpointPort, TagLane
+    from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
+    from actorstream.runtime.dependency.links import Neighbour
+    from actorstream.runtime.dependency.tag_lane import TagLane
     from actorstream.runtime.ports import Promising
     from actorstream.runtime.send_lane import SendLane
 
@@ -33,7 +32,7 @@ EVERYTHING = 1 << 62
 class TreeWorker:
     """One worker of the plan here: its protocol, its lanes, and where its neighbours are.
 
-    A neighbour is another TreeWorker of this process, or the two ends of a link to another process."""
+    A parent or child is another TreeWorker of this process, or a `Neighbour` in another one."""
 
     def __init__(self, number: int, calls: ProgramCalls, protocol: WorkerProtocol) -> None:
         self.number, self.calls, self.protocol = number, calls, protocol
@@ -47,10 +46,10 @@ class TreeWorker:
         self.below: list[int] = []
         """The numbers of its children."""
         self.children: list[TreeWorker | None] = []
-        self.up: TreeSender | None = None
-        self.down: list[TreeSender | None] = []
-        self.receivers: list[tuple[TreeReceiver, int]] = []
-        """Links that bring messages, each with the number of the child, or -1 for the parent."""
+        self.up: Neighbour | None = None
+        self.down: list[Neighbour | None] = []
+        self.neighbours: list[Neighbour] = []
+        """Those of `up` and `down` that there are."""
         self.ticks: dict[int, Ticks] = {}
         """Tags of the ticks that this worker is responsible for."""
         self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
@@ -71,15 +70,12 @@ class TreeWorker:
         cleared = [lane.clear() for lane in self.outputs]
         return all(cleared) and all(lane.channel.admits(EVERYTHING) for lane in self.awaited)
 
-    def senders(self) -> list[TreeSender]:
-        return [each for each in (self.up, *self.down) if each is not None]
-
-    def neighbours(self) -> Iterator[tuple[TreeSender, TreeReceiver]]:
-        """The two ends of each link to another process."""
-        receivers = {child: receiver for receiver, child in self.receivers}
-        for child, sender in enumerate((self.up, *self.down), -1):
-            if sender is not None:
-                yield sender, receivers[child]
+    def add(self, neighbour: Neighbour) -> None:
+        self.neighbours.append(neighbour)
+        if neighbour.child < 0:
+            self.up = neighbour
+        else:
+            self.down[neighbour.child] = neighbour
 
 
 class PlanWorkers:
@@ -87,22 +83,20 @@ class PlanWorkers:
 
     Attributes:
         queue: workers that may have something to do; the last one first.
-        last_link: the worker, the link and the child's number (-1: the parent) that the last message came from, if the
-            process can wait for the link's next message; heard: whether that message came since this was set to False.
+        last_heard: the worker that the last message came to and the neighbour that it came from, if the process can wait for
+            that one's next message; heard: whether that message came since this was set to False.
         checkpoints: those of the unit; set before the first turn.
         requested_below: whether a message that makes others wait was sent to another process since this was set to False.
     """
 
-    checkpoints: CheckpointPort
+    checkpoints: PlanCheckpoints
 
-    def __init__(
-        self, workers: list[TreeWorker], parents: dict[int, int], children: dict[int, list[int]]
-    ) -> None:
+    def __init__(self, workers: list[TreeWorker], tree: SynchronizationPlan) -> None:
         self.workers = workers
         self.by_number = {each.number: each for each in workers}
         self.clock = Clock()
         self.queue: list[TreeWorker] = []
-        self.last_link: tuple[TreeWorker, TreeReceiver, int] | None = None
+        self.last_heard: tuple[TreeWorker, Neighbour] | None = None
         self.heard = False
         self.requested_below = False
         self._requested: dict[TreeWorker, int | None] = {}
@@ -111,13 +105,12 @@ class PlanWorkers:
         """Workers that must not send messages before there is room for their outputs."""
         for each in workers:
             self.enqueue(each)
-            below = each.below = children[each.number]
-            each.children = [self.by_number.get(number) for number in below]
-            each.down = [None] * len(below)
-            if each.number in parents:
-                above = parents[each.number]
-                each.parent = self.by_number.get(above)
-                each.which = children[above].index(each.number)
+            each.below = tree.children(each.number)
+            each.children = [self.by_number.get(number) for number in each.below]
+            each.down = [None] * len(each.below)
+            for which, child in enumerate(each.children):
+                if child is not None:
+                    child.parent, child.which = each, which
 
     def enqueue(self, worker: TreeWorker) -> None:
         """The worker may have something to do."""
@@ -153,23 +146,24 @@ class PlanWorkers:
 
     def take_messages(self, worker: TreeWorker) -> None:
         """Gives a worker the messages of neighbours in other processes that have come."""
-        for receiver, child in worker.receivers:
-            for message in receiver.take():
-                self.take_message(worker, receiver, child, message)
+        for neighbour in worker.neighbours:
+            for message in neighbour.take():
+                self.take_message(worker, neighbour, message)
 
-    def take_message(self, worker: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
+    def take_message(self, worker: TreeWorker, neighbour: Neighbour, message: Message) -> None:
         """Takes a message of a neighbour in another process."""
         if type(message) is Mark:
-            self.checkpoints.reached(receiver, message.barrier)
+            self.checkpoints.reached(neighbour, message.barrier)
             return
-        if self.checkpoints.open:
-            self.checkpoints.message(worker, receiver, child, message)
+        if self.checkpoints.cuts:
+            self.checkpoints.message(neighbour, message)
+        child = neighbour.child
         if child < 0:
             self._hear(worker, message)  # type: ignore[arg-type]
         elif worker.protocol.from_child(child, message):  # type: ignore[arg-type]
             self.enqueue(worker)
-        if receiver.wait is not None:
-            self.last_link, self.heard = (worker, receiver, child), True
+        if neighbour.wait is not None:
+            self.last_heard, self.heard = (worker, neighbour), True
 
     def _hear(self, worker: TreeWorker, message: ToChild) -> None:
         """Gives a worker a message of its parent."""
@@ -210,12 +204,12 @@ class PlanWorkers:
                     if worker.parent.protocol.from_child(worker.which, answer):
                         self.enqueue(worker.parent)
                 protocol.to_parent.clear()
-        for messages, link in zip(protocol.to_children, worker.down):
-            if messages and link is not None:
+        for messages, neighbour in zip(protocol.to_children, worker.down):
+            if messages and neighbour is not None:
                 # others begin with their share before the workers here go on with their own
                 waits = _makes_wait(messages)
                 self.requested_below |= waits
-                link.send(messages, at_once=waits)
+                neighbour.send(messages, at_once=waits)
         for messages, child in zip(protocol.to_children, worker.children):
             if messages and child is not None:
                 for message in messages:

@@ -6,14 +6,13 @@ The gate (`ordering.serial`) decides the order; the inbox takes rows in, merges 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Interleaving, runs
-from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order, merged_tags
+from actorstream.ordering.serial import SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.numbering import END_HAND_OVER
@@ -83,42 +82,37 @@ class SerialInbox(Inbox):
         if self._due:
             return self._take_due()
         if self._runs:
-            return self._next_run()
+            return self._give(*self._runs.popleft())
         gate = self.gate
         lane = gate.next()
         if lane is not None:
             return self._consume(lane)
         if not gate.is_complete:
-            self._promise(gate.reached)
+            self.numbering.promise(gate.reached)
             return Step.NOTHING
         if self._pieces:
             self._runs.extend(_merged(self._pieces))
             self._pieces = []
-            return self._next_run()
+            return self._give(*self._runs.popleft())
         if self._has_risen():
             self.time = self._frontier
             return Step.TIME
         gate.close()
         self.numbering.is_open = False
-        self._promise(gate.reached)
+        self.numbering.promise(gate.reached)
         return Step.AGAIN
 
     def look(self) -> None:
         if not self._runs and self.gate.next() is None and not self.gate.is_complete:
-            self._promise(self.gate.reached)
-
-    def _next_run(self) -> Step:
-        self.batch, self.source = self._runs.popleft()
-        return Step.ROWS
+            self.numbering.promise(self.gate.reached)
 
     def _consume(self, lane: Any) -> Step:
         """Takes the head of a lane."""
         gate, numbering, how = self.gate, self.numbering, self.numbered[lane.index]
         frame = lane.channel.peek()
         if how is not None and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
-            numbering.number = gate.open_number
-            numbering.is_open = True
-            self._promise(gate.open_number)
+            numbering.open(gate.open_number)
+            numbering.promise(gate.open_number)
         if frame.kind == FrameKind.DATA:
             batch = lane.rows(frame)
             lane.consume()
@@ -137,8 +131,7 @@ class SerialInbox(Inbox):
         step = super()._take_due()
         if step is not Step.END:
             return step
-        self.numbering.number = END_HAND_OVER * self.numbering.phases
-        self.numbering.is_open = True
+        self.numbering.open(END_HAND_OVER * self.numbering.phases)
         if not self._has_risen():
             return step
         self._due.appendleft((Step.END, 0))
@@ -163,18 +156,13 @@ class SerialInbox(Inbox):
         frontier = lane.frontier()
         return FRONTIER_MIN if lane.channel.waiting() else frontier
 
-    def _promise(self, number: int) -> None:
-        if number < NO_BOUND:
-            self.numbering.promise(number)
 
-
-def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
+def _merged(pieces: list[Piece]) -> list[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""
     pieces.sort(key=lambda piece: piece.lane.index)  # stable: a lane's own pieces stay as they came
+    in_turn = [(each.batch, each.lane.input) for each in pieces]
     if len(pieces) == 1 or not all(each.how.columns for each in pieces):
-        for each in pieces:
-            yield each.batch, each.lane.input
-        return
+        return in_turn
     places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
     ranks = [each.how.rank for each in pieces]
     batches = [each.batch for each in pieces]
@@ -182,12 +170,10 @@ def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     if tags is None:
         tags = _sorted_rows(batches, merge_order(places, ranks))
     elif bool((tags[1:] >= tags[:-1]).all()):
-        for each in pieces:
-            yield each.batch, each.lane.input
-        return
+        return in_turn
     schemas = {each.how.rank: each.how.schema for each in pieces}
-    for batch, at in runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks):
-        yield batch, pieces[at].lane.input
+    found = runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks)
+    return [(batch, pieces[at].lane.input) for batch, at in found]
 
 
 def _sorted_rows(batches: list[Batch], order: np.ndarray) -> Tags:

@@ -9,12 +9,13 @@ actors emit at their end have a hand-over of their own behind all others.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.events.interleaved import cut
+from actorstream.ordering.serial import NO_BOUND
 from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
@@ -23,6 +24,7 @@ from actorstream.topology.serial import POSITION
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane
     from actorstream.topology.serial import Numbered
 
@@ -57,12 +59,21 @@ class Numbering:
         self.is_open = False
         self.lanes: list[SendLane] = []
 
+    def open(self, number: int) -> None:
+        """Rows that are emitted from now on are of this number."""
+        self.number, self.is_open = number, True
+
     def promise(self, number: int) -> None:
-        """Promises on every lane that no lower number follows; a lower promise changes nothing."""
-        if number > self.promised:
+        """Promises on every lane that no lower number follows. A lower promise changes nothing, and neither does `NO_BOUND`: the
+        last rows are still to come."""
+        if self.promised < number < NO_BOUND:
             self.promised = number
             for lane in self.lanes:
                 lane.promise(SERIAL_WORD, number)
+
+    def shuffle(self, consumers: int) -> Router:
+        """The route `shuffle` of a serial edge: all rows of a number go to one consumer, the consumers in turn."""
+        return lambda batch: [(self.number // self.phases % consumers, batch)]
 
 
 class SerialStamp(Stamp):
@@ -83,20 +94,15 @@ class SerialStamp(Stamp):
         """Whether rows belong to no serial number of the input."""
         self._count = 0
 
-    @abstractmethod
-    def parts(self, batch: Batch) -> Iterator[Batch]:
-        """The batch as it is to be sent, while `numbering.number` is its number."""
-
     def forward(self, batch: Batch, output: str) -> None:
-        parts = self.parts(batch.sealed())  # type: ignore[arg-type]
-        while True:
-            try:
-                part = next(parts, None)
-            except SchemaError as error:
-                raise self.replica.unfit(error) from error
-            if part is None:
-                return
-            self.replica.send(part, output)
+        try:
+            self.give(batch.sealed(), output)  # type: ignore[arg-type]
+        except SchemaError as error:
+            raise self.replica.unfit(error) from error
+
+    @abstractmethod
+    def give(self, batch: Batch, output: str) -> None:
+        """Sends the rows, while `numbering.number` is theirs."""
 
     def begins(self, hook: str) -> None:
         self.is_aside = hook in ASIDE_HOOKS
@@ -132,21 +138,22 @@ class Numberer(SerialStamp):
         """Bytes that the open number has, and rows that all numbers have."""
         self._ended = False
 
-    def parts(self, batch: Batch) -> Iterator[Batch]:
+    def give(self, batch: Batch, output: str) -> None:
         limit = self.batch_size
         for first in range(0, batch.rows, limit):
-            part = batch if batch.rows <= limit else batch.slice(first, min(limit, batch.rows - first))
-            part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
+            part = cut(batch, first, min(limit, batch.rows - first))
             nbytes = part.nbytes
             if self._rows and not self._admits(part.rows, nbytes):
                 self.close()
             if not self._rows:
-                self._open(0)
+                self.numbering.open(self._hand_over * self.numbering.phases)
             at = self._rows
             self._rows += part.rows
             self._bytes += nbytes
             self._emitted += part.rows
-            yield part.with_system(**{POSITION: np.arange(at, self._rows)}) if self.columns else part
+            if self.columns:
+                part = part.with_system(**{POSITION: np.arange(at, self._rows)})
+            self.replica.send(part, output)
             if self._ended:
                 self.close()
 
@@ -157,7 +164,7 @@ class Numberer(SerialStamp):
 
     def promise(self, frontier: int) -> None:
         self.close()
-        self._open(self.own_phase)
+        self.numbering.open(self._hand_over * self.numbering.phases + self.own_phase)
         super().promise(frontier)
         self._next()
 
@@ -170,11 +177,6 @@ class Numberer(SerialStamp):
         if self._rows:
             self._rows = self._bytes = 0
             self._next()
-
-    def _open(self, phase: int) -> None:
-        numbering = self.numbering
-        numbering.number = self._hand_over * numbering.phases + phase
-        numbering.is_open = True
 
     def _next(self) -> None:
         self._hand_over += 1
@@ -189,13 +191,13 @@ class Follower(SerialStamp):
         super().__init__(replica, numbering, described)
         self._number = -1
 
-    def parts(self, batch: Batch) -> Iterator[Batch]:
+    def give(self, batch: Batch, output: str) -> None:
         numbering = self.numbering
         if not numbering.is_open:
             numbering.number = numbering.promised
         if numbering.number != self._number:
             self._number, self._count = numbering.number, 0
-        yield self._placed(batch) if self.columns else batch
+        self.replica.send(self._placed(batch) if self.columns else batch, output)
 
     def _placed(self, batch: Batch) -> Batch:
         described, rows = self.described, batch.rows
@@ -226,17 +228,5 @@ class Follower(SerialStamp):
 
     def end(self) -> None:
         numbering = self.numbering
-        numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
-        numbering.is_open = True
+        numbering.open(END_HAND_OVER * numbering.phases + self.own_phase)
         numbering.promise(numbering.number)
-
-
-class ByNumber:
-    """The route of a serial edge with route `shuffle`: all rows of a number go to one consumer, the consumers in turn."""
-
-    def __init__(self, numbering: Numbering, consumers: int) -> None:
-        self.numbering, self.consumers = numbering, consumers
-
-    def __call__(self, batch: Batch) -> list[tuple[int, Batch]]:
-        numbering = self.numbering
-        return [(numbering.number // numbering.phases % self.consumers, batch)]

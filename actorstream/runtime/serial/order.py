@@ -9,7 +9,7 @@ from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
-from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.serial.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.size_policy import MOST, rows_or
 from actorstream.runtime.source_unit import SourceUnit
 
@@ -92,4 +92,4 @@ class SerialOrder(Order):
         point = self.plan.edges.get(edge.index)
         if point is None or edge.route != "shuffle":
             return None
-        return ByNumber(self._numbering(unit, point), len(lanes))
+        return self._numbering(unit, point).shuffle(len(lanes))

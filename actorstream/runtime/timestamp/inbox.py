@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.checkpoint.alignment import Alignment
+from actorstream.ordering.timestamp import times_of
 from actorstream.runtime.inbox import Inbox, Step
-from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.transports.base import FRONTIER_MIN, FrameKind
 from actorstream.windows.watermark import AT_END
 
@@ -100,7 +100,7 @@ class TimestampInbox(Inbox):
             rows.frontier = found
             return found
         if resting:
-            rows.rest()
+            rows.idleness.rest()
         return None
 
     def snapshot(self) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from actorstream.errors import ConfigurationError, Problem, SchemaError
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows
 from actorstream.topology.timestamp import ORIGIN
@@ -18,8 +18,8 @@ from actorstream.transports.base import FRONTIER_MIN, Frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from actorstream.events.saved import SavedRows
     from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.timestamp.spill import Spill
 
 _ZEROS = np.zeros(1, np.int64)
 
@@ -27,17 +27,6 @@ SavedLanes = list[tuple[str, int, list[SavedRows]]]
 """In a checkpoint: input, replica of its producer, and its rows that wait, oldest first."""
 MOST_RUN = 1024
 """Frames that are taken in at once."""
-
-
-class Spilled(Protocol):
-    """Where rows wait that are too many for memory, first in, first out (`timestamp.spill.Spill`). ResourceError: no room."""
-
-    nbytes: int
-
-    def __len__(self) -> int: ...
-    def put(self, batch: Batch) -> None: ...
-    def take(self) -> Batch: ...
-    def saved(self) -> Iterator[SavedRows]: ...
 
 
 @dataclass(slots=True)
@@ -89,23 +78,7 @@ class LaneRows:
 
     The frames of a run stay in the channel until its rows have gone, unless a tie or a barrier keeps these."""
 
-    __slots__ = (
-        "buffered",
-        "crowded",
-        "index",
-        "input",
-        "lane",
-        "last",
-        "least",
-        "open",
-        "order",
-        "over",
-        "rests",
-        "runs",
-        "spill",
-    )
-
-    def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
+    def __init__(self, lane: InLane, order: RowOrder, spill: Spill) -> None:
         self.lane, self.order = lane, order
         self.index, self.input = lane.index, lane.input
         self.open = 0
@@ -115,7 +88,7 @@ class LaneRows:
         self.buffered = 0
         """Bytes of the runs that have left the channel."""
         self.spill = spill
-        """Rows behind these, which have left the channel too."""
+        """Rows behind these, which have left the channel too and are too many for memory."""
         self.over = False
         """Whether the merge knows that nothing more comes."""
         self.rests = False
@@ -218,11 +191,3 @@ def zeros(rows: int) -> np.ndarray:
     if len(_ZEROS) < rows:
         _ZEROS = np.zeros(2 * rows, np.int64)
     return _ZEROS[:rows]
-
-
-def times_of(batch: Batch) -> np.ndarray:
-    """Event times as contiguous int64. SchemaError: the rows have none."""
-    times = batch.event_times()
-    if times is None:
-        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
-    return np.ascontiguousarray(times, np.int64)

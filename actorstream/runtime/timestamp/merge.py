@@ -16,8 +16,9 @@ from actorstream.checkpoint.alignment import Alignment
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.metrics.counters import Counter
 from actorstream.native.scalegate import LEAVES
+from actorstream.ordering.timestamp import times_of
 from actorstream.runtime.idleness import Idleness
-from actorstream.runtime.timestamp.lane_rows import LaneRows, SavedLanes, by_lane, saved_lane, times_of
+from actorstream.runtime.timestamp.lane_rows import LaneRows, SavedLanes, by_lane, saved_lane
 from actorstream.runtime.timestamp.merged_runs import RUNS, MergedRuns
 from actorstream.runtime.timestamp.ties import ValueTies
 from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
@@ -324,10 +325,6 @@ class MergeReader:
 
     def passed(self) -> None:
         self.merge.passed(self.number)
-
-    def rest(self) -> None:
-        if self._idles:
-            self.idleness.rest()
 
     def _bound(self) -> int:
         """The time below which the merge gives this reader no row."""

@@ -108,23 +108,16 @@ class MergedRuns:
     def read(self, reader: int) -> Found:
         """The next rows in order, about a batch of them; an empty list if none is ready."""
         gate, given, at = self.gate, self._given, self.positions[reader]
-        if not self._shared:
-            gate.give(reader, given, self.room, self.batch_size)
-            self.positions[reader] = at + given.count
-            found = self._batches() if given.count else []
-        elif at in self._made:
+        if at in self._made:
             end, found = self._made[at]
             gate.give(reader, given, end - at)
-            self.positions[reader] = end
         else:
-            behind = [start for start in self._made if start > at]
-            gate.give(reader, given, min(behind) - at if behind else self.room, self.batch_size)
-            if not given.count:
-                return []
-            self.positions[reader] = at + given.count
-            found = self._batches()
-            self._made[at] = self.positions[reader], found
-        if self._shared:
+            behind = [start - at for start in self._made if start > at] if self._made else ()
+            gate.give(reader, given, min(behind) if behind else self.room, self.batch_size)
+            found = self._batches() if given.count else []
+        end = self.positions[reader] = at + given.count
+        if self._shared and found:
+            self._made[at] = end, found
             least = min(self.positions)
             for start in [each for each in self._made if each < least]:
                 del self._made[start]

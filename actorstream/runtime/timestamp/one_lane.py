@@ -6,8 +6,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.saved import saved_rows
+from actorstream.ordering.timestamp import times_of
 from actorstream.runtime.idleness import Idleness
-from actorstream.runtime.timestamp.lane_rows import LaneRows, by_lane, saved_lane, times_of
+from actorstream.runtime.timestamp.lane_rows import LaneRows, by_lane, saved_lane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ class OneLane:
 
     def passed(self) -> None:
         """No barrier is kept here."""
-
-    def rest(self) -> None:
-        self.idleness.rest()
 
     def reached(self) -> int:
         lane = self.mark

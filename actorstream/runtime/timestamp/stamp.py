@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.errors import DataError, OperatorError
+from actorstream.errors import OperatorError
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, placed, times_of
 from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
-from actorstream.runtime.timestamp.lane_rows import times_of, zeros
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, placed
+from actorstream.runtime.timestamp.lane_rows import zeros
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
-from actorstream.transports.base import FRONTIER_MIN
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
     from actorstream.topology.timestamp import Sequenced
 
-FRONTIER_END = 2**63 - 1
 CONSUMER = "an input in timestamp order"
 
 
@@ -135,25 +134,16 @@ class TimestampStamp(Stamp):
         return batch.with_system(**{TIME: times}), times
 
     def _refused(self, error: Unsorted, batch: Batch, output: str) -> Exception:
-        at = max(error.row, 0)
-        row = batch.slice(at, 1).events()[0]
-        before = f"event time {error.before}"
-        if error.row > 0 and not self.sorts:
-            before = f"row {batch.slice(at - 1, 1).events()[0]!r} of {before}"
         if self._is_source:
             source: Any = self.replica.actor
             names = source.partitions()
             where = names[source.origin] if source.origin < len(names) else ""
-            return DataError(
-                f"source {self.replica.name!r}: row {source.row + at} ({row!r}) has event time {error.time}, but comes after "
-                f"{before}; allowed: event times that do not descend, since {self.replica.name!r} has a consumer in timestamp "
-                'order (say max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
-                file=where,
-            )
+            return error.in_source(batch, source.row, where, f"source {self.replica.name!r}: ")
+        row, after = error.told(batch)
         return OperatorError(
             self.replica.name,
             self.replica.replica,
-            f"emitted {row!r} of event time {error.time} to output {output!r} after {before}; allowed: event times that "
+            f"emitted {row!r} of event time {error.time} to output {output!r} after {after}; allowed: event times that "
             "do not descend, since it has a consumer in timestamp order (keep the event time of the input row, or "
             "override promise)",
         )

@@ -9,8 +9,8 @@ import numpy as np
 from actorstream.events.interleaved import cut
 from actorstream.events.saved import save_rows
 from actorstream.operators.joining.order import sort_keys, sorted_rows
-from actorstream.runtime.timestamp.lane_rows import saved_lane, times_of
-from actorstream.runtime.timestamp.sequence import joined
+from actorstream.ordering.timestamp import joined, times_of
+from actorstream.runtime.timestamp.lane_rows import saved_lane
 from actorstream.transports.base import FRONTIER_END
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actorstream.dgs.message_bytes import Clock
 from actorstream.ordering.causal import CausalOrder
-from actorstream.runtime.dependency.messages import Clock
 
 
 @dataclass

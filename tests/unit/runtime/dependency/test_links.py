@@ -10,14 +10,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from actorstream.dgs.message_bytes import APART, Clock, Codec
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.links import ENTRY, TreeReceiver, TreeSender
-from actorstream.runtime.dependency.messages import APART, Clock, Codec
+from actorstream.runtime.dependency.links import ENTRY, Neighbour
 from actorstream.transports.base import Channel
 from actorstream.transports.shm import ShmTransport
 
-CHANNEL = Channel(0, 0, 1, 0, 0, slots=4, budget=1 << 12)
+DOWN = Channel(0, 0, 1, 0, 0, slots=4, budget=1 << 12)
+UP = Channel(1, 1, 0, 1, 1, slots=4, budget=1 << 12)
 
 
 class State(msgspec.Struct):
@@ -26,22 +27,27 @@ class State(msgspec.Struct):
     sums: dict[str, np.ndarray] = {}
 
 
+Pair = tuple[Neighbour, Neighbour]
+
+
 @pytest.fixture(params=["arena", "heap"])
-def link(request: pytest.FixtureRequest) -> Iterator[tuple[TreeSender, TreeReceiver]]:
-    """The two ends of one, whose jumbo tuples are built in an arena or on the heap."""
-    fabric = ShmTransport.fabric(2, [CHANNEL], 77)
+def link(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Two workers as each other's neighbours, whose jumbo tuples are built in an arena or on the heap."""
+    fabric = ShmTransport.fabric(2, [DOWN, UP], 77)
     above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
-    out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
-    arena = above.arena if request.param == "arena" else None
-    sender = TreeSender(out, arena, Codec(Any, "program, w1", Clock()))
-    receiver = TreeReceiver(into, Codec(State, "program, w1", Clock()), watches=True)
-    yield sender, receiver
-    into.close()
-    out.close()
+    ends = [above.sender(DOWN), below.receiver(DOWN), below.sender(UP), above.receiver(UP)]
+    made = []
+    for child, transport, out, into in ((0, above, ends[0], ends[3]), (-1, below, ends[2], ends[1])):
+        arena = transport.arena if request.param == "arena" else None
+        codec = Codec(State, "program, w1", Clock())
+        made.append(Neighbour(child, out, into, codec, arena=arena, watches=True))  # type: ignore[arg-type]
+    yield made[0], made[1]
+    for end in ends:
+        end.close()  # type: ignore[attr-defined]
     fabric.close()
 
 
-def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, TreeReceiver]) -> None:
+def test_messages_of_any_length_arrive_in_their_order(link: Pair) -> None:
     sender, receiver = link
     chance = random.Random(5)
     said: list[Any] = []
@@ -69,9 +75,7 @@ def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, Tr
 
 
 @pytest.mark.parametrize("rows", [1, APART // 8 - 1, APART // 8, 40_000])
-def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
-    link: tuple[TreeSender, TreeReceiver], rows: int
-) -> None:
+def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(link: Pair, rows: int) -> None:
     sender, receiver = link
     table = np.arange(3 * rows, dtype=np.float64).reshape(3, rows)
     sums = {"odd": np.arange(2 * rows)[1::2], "flags": np.arange(8 * rows) % 3 == 0, "few": np.arange(3)}
@@ -92,10 +96,10 @@ def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
     }
     other.state.table[0] = 7
     assert other.state.table.tolist() == [7, *range(rows + 1, 2 * rows)]
-    assert receiver.channel.statistics()["kept"] == 0
+    assert receiver.into.statistics()["kept"] == 0
 
 
-def test_a_short_message_is_taken_where_it_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
+def test_a_short_message_is_taken_where_it_rings(link: Pair) -> None:
     sender, receiver = link
     assert receiver.wait is not None and receiver.wait(0) == []
     assert not list(receiver.take())
@@ -111,9 +115,7 @@ def test_a_short_message_is_taken_where_it_rings(link: tuple[TreeSender, TreeRec
 @pytest.mark.parametrize(
     "message", [Request(3, (-5,)), StateUp(State("abc"), 1), StateDown(State(""), 2), Promise(2, 5)]
 )
-def test_a_message_that_is_waited_for_goes_at_once(
-    link: tuple[TreeSender, TreeReceiver], message: Any
-) -> None:
+def test_a_message_that_is_waited_for_goes_at_once(link: Pair, message: Any) -> None:
     sender, receiver = link
     for look in (lambda: receiver.wait(0), receiver.take):  # type: ignore[misc]
         said = [message]
@@ -122,7 +124,7 @@ def test_a_message_that_is_waited_for_goes_at_once(
         assert list(look()) == [message]  # type: ignore[operator]
 
 
-def test_times_of_the_clock_go_with_short_states_too(link: tuple[TreeSender, TreeReceiver]) -> None:
+def test_times_of_the_clock_go_with_short_states_too(link: Pair) -> None:
     sender, receiver = link
     sender.codec.clock.now = 41
     sender.send([StateUp(State("abc"), 1)], at_once=True)
@@ -131,7 +133,7 @@ def test_times_of_the_clock_go_with_short_states_too(link: tuple[TreeSender, Tre
 
 
 def test_requests_that_are_more_than_a_time_keep_all_that_they_say(
-    link: tuple[TreeSender, TreeReceiver],
+    link: Pair,
 ) -> None:
     sender, receiver = link
     sender.send([Request(None, np.empty(0, np.int64))], at_once=True)
@@ -145,17 +147,17 @@ def test_requests_that_are_more_than_a_time_keep_all_that_they_say(
     assert several.times.tolist() == [7, 8] and several.places is None
 
 
-def test_a_short_state_of_another_class_is_refused(link: tuple[TreeSender, TreeReceiver]) -> None:
+def test_a_short_state_of_another_class_is_refused(link: Pair) -> None:
     sender, receiver = link
     sender.send([StateUp({"text": 5}, 1)], at_once=True)
     with pytest.raises(DataError, match="is no State"):
         list(receiver.take())
 
 
-def test_a_long_message_only_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
+def test_a_long_message_only_rings(link: Pair) -> None:
     sender, receiver = link
     assert receiver.wait is not None
     sender.send([StateUp(State("x" * 2 * ENTRY), 1)], at_once=False)
     sender.flush()
-    assert receiver.wait(0) == [CHANNEL.receive_bit]
+    assert receiver.wait(0) == [DOWN.receive_bit]
     assert list(receiver.take()) == [StateUp(State("x" * 2 * ENTRY), 1)]

@@ -14,14 +14,14 @@ import pytest
 
 from actorstream.dgs.checkpoint_state import KeptWorker, joined_state
 from actorstream.dgs.deployment import ProgramDeployment
+from actorstream.dgs.message_bytes import Codec
 from actorstream.dgs.protocols import protocol_of
 from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints
-from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-from actorstream.runtime.dependency.messages import Codec
+from actorstream.runtime.dependency.links import Neighbour
 from actorstream.runtime.dependency.tag_lane import HeldFrame, TagLane
 from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
 from actorstream.runtime.lanes import InLane
@@ -145,14 +145,12 @@ class Process:
     """The workers of the plan in one process, as a unit runs them; it stands for that unit and its worker process, too."""
 
     def __init__(self, numbers: list[int], deployment: ProgramDeployment, out: list[Sum]) -> None:
-        tree = deployment.tree
         workers = []
         for number in numbers:
             calls: Any = DirectCalls(number, deployment, out)
             protocol = protocol_of(deployment, number, calls, placed=(), adding=False)
             workers.append(TreeWorker(number, calls, protocol))
-        children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
-        self.plan = PlanWorkers(workers, tree.parents, children)
+        self.plan = PlanWorkers(workers, deployment.tree)
         self.workers = self.plan.workers
         self.barrier, self.members = 0, [each.replica for each in self.workers]
         self.worker = SimpleNamespace(barriers=self)
@@ -161,7 +159,7 @@ class Process:
         """Sums that all processes had sent when the cut was made here."""
         self.out = out
         unit: Any = self
-        self.checkpoints = self.plan.checkpoints = PlanCheckpoints(unit, deployment, SCHEMAS)
+        self.checkpoints = self.plan.checkpoints = PlanCheckpoints(unit, self.workers, deployment, SCHEMAS)
 
     def snapshot(self, replica: Any, barrier: int, kept: KeptWorker) -> None:
         assert barrier == CHECKPOINT and replica.number not in self.kept
@@ -176,7 +174,7 @@ class Process:
         for each in self.workers:
             plan.take_rows(each)
             plan.take_messages(each)
-        if self.checkpoints.open:
+        if self.checkpoints.cuts:
             self.checkpoints.complete()
         while plan.queue and dice.random() < 0.9:
             each = plan.queue.pop()
@@ -186,9 +184,9 @@ class Process:
                 plan.enqueue(each)
             plan.deliver(each, more=more)
         for each in self.workers:
-            for sender in each.senders():
+            for neighbour in each.neighbours:
                 if dice.random() < 0.7:  # else the link is full
-                    sender.flush()
+                    neighbour.flush()
         plan.put_out()
         plan.give_back()
 
@@ -216,21 +214,17 @@ class Run:
             )
         for child in (2, 3):
             if home[child] is not home[1]:
-                self._link(home[child], child, home[1], 1, child - 2)
-                self._link(home[1], 1, home[child], child, child - 2)
+                self._link(home[1], home[child], child)
         home[1].plan.by_number[1].protocol.start(ValueBarrier.State())
 
-    def _link(self, here: Process, sender: int, there: Process, receiver: int, which: int) -> None:
-        send, receive = local_channel(Channel(0, 0, 0, 0, 1, slots=1, budget=1 << 12), Bell(), Bell())
-        one = TreeSender(send, None, Codec(Any, "sum", here.plan.clock))
-        other = TreeReceiver(receive, Codec(ValueBarrier.State, "sum", there.plan.clock), watches=False)
-        from_worker, to_worker = here.plan.by_number[sender], there.plan.by_number[receiver]
-        if sender == 1:
-            from_worker.down[which] = one
-            to_worker.receivers.append((other, -1))
-        else:
-            from_worker.up = one
-            to_worker.receivers.append((other, which))
+    def _link(self, above: Process, below: Process, child: int) -> None:
+        """Makes the root and a child of it neighbours."""
+        channel = Channel(0, 0, 0, 0, 1, slots=1, budget=1 << 12)
+        (down, at_child), (up, at_root) = (local_channel(channel, Bell(), Bell()) for _ in range(2))
+        one = Neighbour(child - 2, down, at_root, Codec(ValueBarrier.State, "sum", above.plan.clock))
+        other = Neighbour(-1, up, at_child, Codec(ValueBarrier.State, "sum", below.plan.clock))
+        above.plan.by_number[1].add(one)
+        below.plan.by_number[child].add(other)
 
     def to_the_end(self) -> None:
         """Frames arrive by and by, and processes take turns, until all workers are done."""

@@ -9,7 +9,7 @@ import pytest
 
 from actorstream import Event, EventTime
 from actorstream.events.batch import Batch
-from actorstream.runtime.dependency.tag_lane import DATA, HeldFrame
+from actorstream.runtime.dependency.tag_lane import HeldFrame
 
 
 class Row(Event):
@@ -20,7 +20,7 @@ class Row(Event):
 @pytest.mark.parametrize("rows", [1, 5, 1024, 3079])
 def test_events_of_any_slices_are_those_rows(rows: int) -> None:
     batch = Batch.of_columns(Row, {"ts": np.arange(rows), "value": np.arange(rows) * 3})
-    chance, held, first, found = random.Random(rows), HeldFrame(DATA, batch), 0, []
+    chance, held, first, found = random.Random(rows), HeldFrame(batch), 0, []
     while first < rows:
         last = min(rows, first + chance.choice([1, 2, 100, 1024, 2048]))
         found += held.events(first, last)

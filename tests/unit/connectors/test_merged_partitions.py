@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from actorstream.connectors.csv_source import CsvSource
-from actorstream.runtime.timestamp.source import MergedPartitions
+from actorstream.connectors.merged_partitions import MergedPartitions
 
 Rows = list[tuple[int, int]]
 
@@ -46,7 +46,7 @@ def read(source: MergedPartitions, most: int, rows: int) -> tuple[Rows, Rows, bo
     late: Rows = []
     for _ in range(most):
         batch = source.read(rows)
-        assert source.unsorted is None
+        assert not any(reader.unsorted for reader in source.readers)
         for each, into in ((batch, found), (source.take_late(), late)):
             if each is not None:
                 into += zip(each["at"].tolist(), each["n"].tolist())

@@ -1,5 +1,5 @@
-"""Sources in timestamp order: partitions that are read one after the other become one sequence by time. Reads through the
-source's own protocol; knows no files."""
+"""MergedPartitions: the partitions of a source in timestamp order, which are read one after the other, as one sequence by time.
+Reads through the source's own protocol; knows no files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined, placed
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, joined, placed, times_of
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.windows.watermark import PartitionWatermarks
@@ -34,13 +33,14 @@ class _Reader:
         self.watermarks = PartitionWatermarks(slack or 0, ordered=bool(getattr(source, "ordered", False)))
         self.sequence: Ascending | Sorted = Ascending() if slack is None else Sorted()
         self.sorts = slack is not None
-        self.batch: Batch | None = None
-        self.ended = self.unsorted = False
+        self.ended = False
+        self.unsorted: DataError | None = None
+        """A row that was out of order; nothing more is read then."""
         self.late: list[Batch] = []
 
     def rows(self, max_rows: int) -> Batch | None:
         """The next rows, or none yet; None: it has ended, or has nothing for now (`ended` says which)."""
-        while not self.ended:
+        while not self.ended and self.unsorted is None:
             batch = batch_of(self.source, self.source.read(max_rows))
             if batch is None:
                 self.ended = True
@@ -60,8 +60,8 @@ class _Reader:
             try:
                 return self.sequence.take(batch, times)
             except Unsorted as error:
-                self.unsorted = True
-                raise self._refused(error, batch, first) from None
+                self.unsorted = error.in_source(batch, first, self.name)
+                return None
         marks = self.watermarks.observe(self.origin, times)
         if marks is not None:
             late = marks > -(2**63)
@@ -91,19 +91,6 @@ class _Reader:
         self.sequence.restore(snapshot["sequence"], schema)
         return None if snapshot["waiting"] is None else saved_rows(schema, snapshot["waiting"])
 
-    def _refused(self, error: Unsorted, batch: Batch, first: int) -> DataError:
-        at = max(error.row, 0)
-        row = batch.slice(at, 1).events()[0]
-        before = f"event time {error.before}"
-        if error.row > 0:
-            before = f"row {batch.slice(at - 1, 1).events()[0]!r} of {before}"
-        return DataError(
-            f"row {first + at} ({row!r}) has event time {error.time}, but comes after {before}; allowed: event times that "
-            "do not descend within a partition, since the source has a consumer in timestamp order (say "
-            'max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
-            file=self.name,
-        )
-
 
 class MergedPartitions(Source):
     """A source with several partitions as one sequence by (event time, partition, position).
@@ -124,8 +111,6 @@ class MergedPartitions(Source):
         self.first, self.make, self.origins, self.slack = first, make, origins, slack
         self.idle_timeout, self.max_out_of_orderness = first.idle_timeout, None
         self.readers: list[_Reader] = []
-        self.unsorted: DataError | None = None
-        """A row that was out of order; `take_late` raises it, since it is no failure to read."""
         self._merge = Merge([])
         self._filled: list[Batch | None] = []
 
@@ -162,12 +147,8 @@ class MergedPartitions(Source):
         merge, filled = self._merge, self._filled
         for at, reader in enumerate(self.readers):
             if filled[at] is None and not reader.ended:
-                try:
-                    batch = filled[at] = reader.rows(max_rows)
-                except DataError as error:
-                    if not reader.unsorted:
-                        raise
-                    self.unsorted = error
+                batch = filled[at] = reader.rows(max_rows)
+                if reader.unsorted is not None:  # `take_late` raises it, since it is no failure to read
                     return Batch.of_events(self.row_schema(), [])
                 if batch is not None:
                     merge.fill(at, times_of(batch))
@@ -198,10 +179,11 @@ class MergedPartitions(Source):
 
     def take_late(self) -> Batch | None:
         """Rows that came too late to be sorted, since the last call. DataError: a row was out of order."""
-        if self.unsorted is not None:
-            raise self.unsorted
-        found = [batch for reader in self.readers for batch in reader.late]
+        found: list[Batch] = []
         for reader in self.readers:
+            if reader.unsorted is not None:
+                raise reader.unsorted
+            found += reader.late
             reader.late = []
         return joined(found) if found else None
 

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.message_bytes import APART, Clock, Codec
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.messages import APART, Clock, Codec
 
 
 class State(msgspec.Struct):

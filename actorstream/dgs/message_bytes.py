@@ -5,24 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from actorstream.dgs.mailbox import NOTHING
-from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
+from actorstream.dgs.messages import Mark, Message, Promise, Request, StateDown, StateUp
 from actorstream.dgs.state_bytes import NUMBERS, is_array, packed, read_array, written_array
 from actorstream.errors import DataError
-
-
-class Mark(NamedTuple):
-    """To a neighbour: the messages sent before belong to the checkpoint of this barrier, those that follow do not."""
-
-    barrier: int
-
-
-Message = Request | StateUp | StateDown | Promise | Mark
 
 HEAD = Struct("<BqqI")
 """The kind of a message, two numbers, and how many bytes follow. Kind 0 ends the messages before the bytes end.

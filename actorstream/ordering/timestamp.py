@@ -1,14 +1,16 @@
-"""Puts the rows that a replica emits to one output in order of time: it checks them, or holds them back and sorts them. Pure.
+"""Order `timestamp` where rows are sent: those of one output are put in order of time. They are checked, or held back and
+sorted. Pure.
 
-What leaves it ascends, and nothing leaves it below what was promised.
+What leaves a sequence ascends, and nothing leaves it below what was promised.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.errors import DataError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
@@ -28,12 +30,30 @@ class Unsorted(Exception):
     """A row whose time is below that of the row before it, or below what was promised.
 
     Attributes:
+        row: its number in the batch.
         time, before: event times of the row, and of what it should not be below.
-        row: its number in the batch; -1: the row before it is not in this batch."""
+        follows: whether that is the row before it in the batch."""
 
-    def __init__(self, row: int, time: int, before: int) -> None:
+    def __init__(self, row: int, time: int, before: int, *, follows: bool = False) -> None:
         super().__init__(row, time, before)
-        self.row, self.time, self.before = row, time, before
+        self.row, self.time, self.before, self.follows = row, time, before, follows
+
+    def told(self, batch: Batch) -> tuple[Any, str]:
+        """The row, which is in `batch`, and what it comes after."""
+        after = f"event time {self.before}"
+        if self.follows:
+            after = f"row {batch.slice(self.row - 1, 1).events()[0]!r} of {after}"
+        return batch.slice(self.row, 1).events()[0], after
+
+    def in_source(self, batch: Batch, first: int, file: str, where: str = "") -> DataError:
+        """The error for a row of a source. first: number of the batch's first row in its partition, `file`."""
+        row, after = self.told(batch)
+        return DataError(
+            f"{where}row {first + self.row} ({row!r}) has event time {self.time}, but comes after {after}; allowed: event "
+            "times that do not descend within a partition, since the source has a consumer in timestamp order (say "
+            'max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
+            file=file,
+        )
 
 
 Saved = tuple[int, SavedRows | None]
@@ -51,11 +71,11 @@ class Ascending:
         """The rows that may go now, all of them. Unsorted: they do not ascend."""
         first = int(times[0])
         if first < self.last:
-            raise Unsorted(-1, first, self.last)
+            raise Unsorted(0, first, self.last)
         if len(times) > 1:
             row = first_descent(times)
             if row:
-                raise Unsorted(row, int(times[row]), int(times[row - 1]))
+                raise Unsorted(row, int(times[row]), int(times[row - 1]), follows=True)
             self.last = int(times[-1])
         else:
             self.last = first
@@ -101,9 +121,7 @@ class Sorted:
         self.promised, waiting = snapshot
         if waiting is not None:
             batch = saved_rows(schema, waiting)
-            times = batch.event_times()
-            assert times is not None
-            self.take(batch, times)
+            self.take(batch, times_of(batch))
 
     def release(self, frontier: int) -> Batch | None:
         """The rows below `frontier`, in order; rows of one time as they came. `ENDED`: all of them."""
@@ -111,8 +129,7 @@ class Sorted:
         if not self.rows or (self._least >= frontier != ENDED):
             return None
         batch = joined(self._held)
-        times = batch.event_times()
-        assert times is not None
+        times = times_of(batch)
         order = np.argsort(times, kind="stable").astype(np.uint32)
         count = batch.rows if frontier == ENDED else int(np.searchsorted(times[order], frontier))
         self._held, self.rows, self._least = [], batch.rows - count, 2**63 - 1
@@ -147,3 +164,11 @@ def joined(batches: Sequence[Batch]) -> Batch:
     made = Batch.concat(batches)
     made.began = min((batch.began for batch in batches if batch.began), default=0)
     return made
+
+
+def times_of(batch: Batch) -> np.ndarray:
+    """Event times as contiguous int64. SchemaError: the rows have none."""
+    times = batch.event_times()
+    if times is None:
+        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
+    return np.ascontiguousarray(times, np.int64)

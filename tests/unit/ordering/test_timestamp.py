@@ -9,16 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, times_of
 
 
 class At(Event):
     __event_time__: ClassVar[str] = "t"
 
     t: int
+    n: int
+
+
+class Timeless(Event):
     n: int
 
 
@@ -40,7 +45,7 @@ def test_rows_that_ascend_go_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("before", "times", "error"),
-    [([], [3, 2], (1, 2, 3)), ([5], [4, 6], (-1, 4, 5)), ([5], [6, 8, 7], (2, 7, 8))],
+    [([], [3, 2], (1, 2, 3)), ([5], [4, 6], (0, 4, 5)), ([5], [6, 8, 7], (2, 7, 8))],
 )
 def test_rows_that_do_not_ascend_are_named(
     before: list[int], times: list[int], error: tuple[int, int, int]
@@ -111,3 +116,8 @@ def test_what_waits_and_what_was_promised_come_back_from_a_checkpoint() -> None:
     risen.restore(rising.snapshot(), Schema.of(At))
     with pytest.raises(Unsorted):
         risen.take(*batch([6]))
+
+
+def test_rows_without_event_time_are_refused() -> None:
+    with pytest.raises(SchemaError, match="have no event time"):
+        times_of(Batch.of_events(Timeless, [Timeless(1)]))

@@ -1,14 +1,11 @@
-"""Times of rows, and rows of one time."""
+"""Rows of one time in the order of what is in them."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.runtime.timestamp.ties import by_value
 
 
@@ -16,11 +13,6 @@ class Wide(Event):
     t: int
     text: str
     maybe: float | None
-
-
-def test_rows_without_event_time_are_refused() -> None:
-    with pytest.raises(SchemaError, match="have no event time"):
-        times_of(Batch.of_events(Wide, [Wide(1, "", None)]))
 
 
 def test_tied_rows_are_ordered_by_their_fields_and_others_stay() -> None:
