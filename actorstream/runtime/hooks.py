@@ -16,11 +16,11 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
+from actorstream.events.event_columns import EventColumns, Loop, loop_of
 from actorstream.events.feed import Feed, is_over, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
 from actorstream.plan.hook_shapes import collector, is_async, shape_of
-from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
 from actorstream.topology.suggestions import no_output

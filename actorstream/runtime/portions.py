@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.actors.size import measure
 from actorstream.events.batch import BATCHES
+from actorstream.events.event_columns import EventColumns
 from actorstream.native.metered import Metered
-from actorstream.runtime.event_columns import EventColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

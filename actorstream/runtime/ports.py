@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
+    from actorstream.native.alarms import Alarm, Alarms
     from actorstream.native.doorbell import Doorbell
     from actorstream.plan.job import Job
-    from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.async_hooks import AsyncHooks
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.pausing import PausedHooks

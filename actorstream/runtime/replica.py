@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from actorstream.actors.contract import Contract
+    from actorstream.events.event_columns import EventColumns
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.event_columns import EventColumns
     from actorstream.runtime.output import OutEdge
     from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
-    from actorstream.runtime.alarms import Alarm
+    from actorstream.native.alarms import Alarm
     from actorstream.runtime.fast_paths.source_chain import SourceChain
     from actorstream.runtime.ports import EventTaker, WorkerPort
     from actorstream.scheduling.batch_size import BatchSize

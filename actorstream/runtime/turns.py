@@ -14,8 +14,8 @@ from actorstream.runtime.unit import Status, Unit
 from actorstream.scheduling.spin import Spin
 
 if TYPE_CHECKING:
+    from actorstream.native.alarms import Alarm
     from actorstream.native.doorbell import Doorbell
-    from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.ports import WatchingUnit, WorkerPort
     from actorstream.topology.deploy import DeploySpec
 

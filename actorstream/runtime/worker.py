@@ -18,14 +18,14 @@ import msgspec
 from actorstream.checkpoint.state_writer import StateWriter
 from actorstream.connectors.sink import END
 from actorstream.control.controlled import obey
+from actorstream.control.counter_reports import CounterReports
 from actorstream.control.failures import Aborted, failed_message
 from actorstream.control.messages import Collected, Ended, Finished, Prepared, Started
 from actorstream.errors import ActorDeadError
+from actorstream.native.alarms import Alarms
 from actorstream.plan.fuse import takes_messages
-from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
-from actorstream.runtime.counting import CounterReports
 from actorstream.runtime.ending import TwoPhase, named, stop_replica
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.turns import Turns

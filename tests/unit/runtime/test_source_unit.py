@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.native.alarms import Alarm
 from actorstream.runtime import source_unit
-from actorstream.runtime.alarms import Alarm
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
 from actorstream.scheduling.pace import Pace

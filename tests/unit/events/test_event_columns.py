@@ -11,8 +11,8 @@ import pytest
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.event_columns import MOST_FIELDS, EventColumns, loop_of
 from actorstream.events.schema import Schema
-from actorstream.runtime.event_columns import MOST_FIELDS, EventColumns, loop_of
 from actorstream.runtime.failures import Failures
 from actorstream.runtime.hooks import EventCall, Outbox
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from time import monotonic_ns
 
-from actorstream.runtime.alarms import NEVER, Alarms
+from actorstream.native.alarms import NEVER, Alarms
 
 
 def run(body: object) -> None:
