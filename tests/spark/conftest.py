@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -23,10 +25,13 @@ SHORT = {
 """Settings for jobs of a few rows: compiling costs more than it brings."""
 NO_DERBY_LOG = "-Dderby.stream.error.field=java.lang.System.err"
 """Derby, a database that tests read, would write a file into the working directory."""
+OF_SPARK = "import pyspark.daemon, pyspark.worker, pyspark.sql.streaming.python_streaming_source_runner"
+"""The modules of its processes of Python. Each has 10 s to start, and the first one of all compiles what it imports."""
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
+    subprocess.run([sys.executable, "-c", OF_SPARK], check=True)
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = str(held.getsockname()[1])
     server = {
