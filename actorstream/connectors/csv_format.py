@@ -187,15 +187,12 @@ class CsvFormat:
             except pa.ArrowInvalid as error:
                 text = str(error)
                 row = _ROW.search(text)
-                if len(part) == 1:
-                    column = self._column_of(text)
-                    bad.append(self._bad(block, part[0], records[part[0]], column, self._why(text, column)))
-                elif row is None or "zone offset" in text:
+                if len(part) > 1 and (row is None or "zone offset" in text):
                     parts += [part[len(part) // 2 :], part[: len(part) // 2]]
-                else:
-                    at = int(row[1]) - 1
-                    parts += [part[at + 1 :], part[at : at + 1], part[:at]]
-                    parts = [each for each in parts if each]
+                    continue
+                at, column = 0 if row is None else int(row[1]) - 1, self._column_of(text)
+                bad.append(self._bad(block, part[at], records[part[at]], column, self._why(text, column)))
+                parts += filter(None, (part[at + 1 :], part[:at]))
         names = self._schema.names()
         arrays = {name: _joined([each[name] for each in found], self._schema.field(name)) for name in names}
         bad.sort()

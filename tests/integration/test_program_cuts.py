@@ -117,7 +117,7 @@ def case_of(program: type, seed: int, rows: int) -> Case:
 def test_each_checkpoint_has_one_state_of_the_sequential_program(
     tmp_path: Path, program: type, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_run(tmp_path, case_of(program, seed, 4_000), monkeypatch)
+    check_run(tmp_path, case_of(program, seed, 2_000), monkeypatch)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def test_a_group_does_so_without_vector_instructions() -> None:
 
 
 def test_windows_of_panes_say_what_their_rows_do_also_from_panes_that_were_put_back() -> None:
-    run_random("panes_random", CORE, 200)
+    run_random("panes_random", CORE, 100)
 
 
 def test_keys_that_were_chosen_to_share_a_place_in_a_table_lie_apart() -> None:
