@@ -127,26 +127,39 @@ class TagEdge:
             alone.check(times, self.where)
         only = self._only.get(origin)
         parts = [(only, batch)] if only is not None else self._parts(batch, origin)
+        sent = {alone: times} if alone is not None else self._times(batch, times, parts)
+        if alone is None:
+            for stream, found in sent.items():
+                stream.check(found, self.where)
         self.row += rows
-        sent: dict[TagStream, tuple[int, int, int]] = {}
         for tag, part in parts:
-            stream = self._by_tag[tag]
             if part is not batch:
                 part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
-            if alone is None:
-                times = part.event_times()
-                stream.check(times, self.where)
-                first, last, before = sent.get(stream, (FRONTIER_END, FRONTIER_MIN, 0))
-                found = (min(first, int(times[0])), max(last, int(times[-1])), before + part.rows)
-                sent[stream] = found
-            self.lanes[stream.owners[tag]].push(part, tag)
-        if alone is not None:
-            sent[alone] = (int(times[0]), int(times[-1]), rows)
-        for stream, (first, last, count) in sent.items():
-            stream.count(first, last, count)
+            self.lanes[self._by_tag[tag].owners[tag]].push(part, tag)
+        for stream, found in sent.items():
+            last = int(found[-1])
+            stream.count(int(found[0]), last, len(found))
             self._tell(stream)
             self._promise(stream, last)
         self._promise_all()
+
+    def _times(
+        self, batch: Batch, times: np.ndarray, parts: Sequence[tuple[int, Batch]]
+    ) -> dict[TagStream, np.ndarray]:
+        """The times of the rows of each stream, in their order, where a field of the rows tells the stream."""
+        found: dict[TagStream, list[Any]] = {}
+        for tag, part in parts:
+            found.setdefault(self._by_tag[tag], []).append(part.event_times())
+        if len(found) == len(parts) or not first_descent(times):
+            return {
+                stream: np.sort(np.concatenate(each)) if each[1:] else each[0]
+                for stream, each in found.items()
+            }
+        rows: dict[TagStream, list[Any]] = {}
+        placed = batch.with_system(**{POSITION: np.arange(batch.rows, dtype=np.int64)})
+        for tag, part in self.classifier.split(placed, self.origin()):
+            rows.setdefault(self._by_tag[tag], []).append(part.system[POSITION].data)
+        return {stream: times[np.sort(np.concatenate(each))] for stream, each in rows.items()}
 
     def event_sender(self, schema: Schema) -> Callable[[Any, int], int] | None:
         """See `output.StreamEdge`; None: tags depend on columns."""

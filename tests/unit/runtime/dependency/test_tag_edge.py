@@ -98,6 +98,39 @@ def test_slices_go_to_the_worker_of_their_tag_and_promise_behind_themselves() ->
         edge.push(operations([6], "i", [0]))
 
 
+def edge_by_field(made: SendLane) -> TagEdge:
+    """Two streams that the field `key` tells, each with increments and reads."""
+    streams = [
+        (number, PlannedStream(name=f"s/{number}", input="s", field="key", value=str(number)))
+        for number in (0, 1)
+    ]
+    names = ("increment", "read")
+    numbers = {(stream, Tag(name)): 2 * stream + at for stream in (0, 1) for at, name in enumerate(names)}
+    classifier = Classifier(by("op", {"i": "increment", "r": "read"}), streams, numbers, "x")
+    found = [TagStream(f"s/{each}", StreamWords(0), -1, {2 * each: 0, 2 * each + 1: 0}) for each in (0, 1)]
+    return TagEdge(
+        classifier, [made], found, lambda: 0, promises=True, positioned=True, where="s -> counters"
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+def test_times_of_a_stream_that_a_field_tells_decrease_across_its_tags_whatever_the_batch(size: int) -> None:
+    """Times 4, 5 and 3 of stream 0, each of another tag than the one before it, between rows of stream 1."""
+    edge = edge_by_field(lane()[0])
+    times, ops, keys = [1, 4, 2, 5, 2, 3], "iirrri", [1, 0, 1, 0, 1, 0]
+    text = "stream 's/0': row 2 has time 3, row 1 before it 5"
+    with pytest.raises(DataError, match=text):
+        for first in range(0, 6, size):
+            part = slice(first, first + size)
+            edge.push(operations(times[part], ops[part], keys[part]))
+    times[-1] = 5
+    edge = edge_by_field(lane()[0])
+    for first in range(0, 6, size):
+        part = slice(first, first + size)
+        edge.push(operations(times[part], ops[part], keys[part]))
+    assert [(each.first, each.time, each.rows) for each in edge.streams] == [(4, 5, 3), (1, 2, 3)]
+
+
 def test_each_of_several_streams_has_its_own_promise() -> None:
     made, receive = lane(Value, words=5)
     streams = [(number, PlannedStream(name=f"v/{number}", input="v", partition=number)) for number in (0, 1)]
