@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import traceback
+from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ActorstreamError, OperatorError
 from actorstream.events.batch import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EVENT_PREVIEW = 2000
 """Characters of a value that an error shows."""
@@ -52,3 +56,21 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
         lines = []
     title = str(error) if isinstance(error, ActorstreamError) else described(error)
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
+
+
+def promised(actor: str, replica: int, hook: Callable[[int], Any], at: int, *, nothing: bool = False) -> Any:
+    """The event time in ns that a hook (`promise`, `lower_bound`) gives at `at`: an int, whatever kind of integer the hook
+    returned. `nothing`: it may return None. Raises OperatorError if the hook raises or returns anything else."""
+    try:
+        bound = hook(at)
+    except Exception as error:
+        raise operator_error(actor, replica, None, error) from error
+    if bound is None and nothing:
+        return None
+    try:
+        return index(bound)
+    except TypeError:
+        said = (
+            f"{hook.__name__} returned {preview(bound) or None}, where an event time is wanted: an int of ns"
+        )
+        raise OperatorError(actor, replica, said) from None

@@ -1,7 +1,7 @@
-"""Gathers what an event hook returns straight into the values of each field, where nobody downstream takes events.
+"""Gathers the events that a function returns straight into the values of each field, where nobody takes them as events.
 
 A returned event is gone as soon as it was read, so that the next one is made in its warm memory. Decides nothing about
-errors: that is `EventCall`'s.
+errors: that is the caller's.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The C core and its thin wrappers: one module per structure, no policy and no asyncio."""
+"""The C core and its thin wrappers: one module per structure, no policy."""

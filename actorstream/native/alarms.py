@@ -1,4 +1,4 @@
-"""Wakes units of a worker at moments of the monotonic clock, to the microsecond; an event loop's own timers count
+"""Makes calls in an event loop at moments of the monotonic clock, to the microsecond; an event loop's own timers count
 milliseconds, and poll away what is left of one."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Alarm:
 
 
 class Alarms:
-    """The alarms of one worker. Makes its timer when the first alarm is set."""
+    """The alarms of one event loop. Makes its timer when the first alarm is set."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

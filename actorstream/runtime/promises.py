@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.operator_errors import promised
 from actorstream.transports.base import FRONTIER_MIN
 
 if TYPE_CHECKING:
@@ -71,12 +72,15 @@ class Promises:
         ):
             return
         replica.has_run = False
-        if replica.actor.promise(self._answered) > self._promised:
+        if promised(replica.name, replica.replica, replica.actor.promise, self._answered) > self._promised:
             self._promise(self._answered)
 
     def of(self, frontier: int) -> int:
         """What the actor can promise when its input is at `frontier`."""
-        self._promised = self._replica.actor.promise(frontier) if self.holds_back else frontier
+        replica = self._replica
+        self._promised = frontier
+        if self.holds_back:
+            self._promised = promised(replica.name, replica.replica, replica.actor.promise, frontier)
         return self._promised
 
     def send(self, frontier: int) -> None:

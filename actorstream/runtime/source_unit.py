@@ -9,7 +9,7 @@ from functools import cached_property
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.operator_errors import operator_error, promised
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
@@ -349,10 +349,9 @@ class SourceUnit(Unit):
         """Advances the frontier to what the source can promise now."""
         if self.chain is not None:
             self.chain.settle()
-        try:
-            bound = self.source.lower_bound(self.clock())
-        except Exception as error:
-            raise operator_error(self.head.name, self.head.replica, None, error) from error
+        bound = promised(
+            self.head.name, self.head.replica, self.source.lower_bound, self.clock(), nothing=True
+        )
         if bound is not None:
             self._promised = max(self._promised, bound)
             self.head.advance(bound)

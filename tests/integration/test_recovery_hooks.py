@@ -188,9 +188,17 @@ def test_a_barrier_that_is_asked_for_before_the_workers_run_is_taken_at_the_begi
 ) -> None:
     def control(launcher: Launcher) -> Callable[[], None]:
         launcher.start_barrier(1)
-        return lambda: None
 
-    _, launcher = run_with(job_of(topology_of(journal, count=30_000), **deploy), control)
+        def tick() -> None:
+            if (
+                len(launcher.snapshots.get(1, ())) == len(launcher.job.plan.replicas)
+                and not launcher.interrupts
+            ):
+                launcher.interrupt()
+
+        return tick
+
+    _, launcher = run_with(job_of(topology_of(journal), **deploy), control)
     taken = states(launcher, 1)
     rows, total = read_so_far(taken["source"], 3)
     assert totals(taken["sink"]) == (2 * rows, 2 * total)

@@ -1,4 +1,4 @@
-"""PlanCheckpoints of a program: a consistent cut through the workers of a plan, and how a run goes on from it. Nobody waits.
+"""Checkpoints of a program: a consistent cut through the workers of a plan, and how a run goes on from it. Nobody waits.
 
 A cut begins where a barrier comes in first, from a source, a neighbour or the root itself, and goes through all workers
 of the process at once: what they have is kept, and a mark goes to every neighbour behind the messages sent so far. Until
@@ -66,6 +66,7 @@ class PlanCheckpoints:
     """The checkpoints of one unit that are being made.
 
     Args:
+        workers: of the program's plan, those in this process.
         wires: by input, what its rows look like on the way.
     """
 

@@ -94,7 +94,6 @@ def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] 
             or not stream.time <= time < FRONTIER_END
             or time == FRONTIER_MIN
             or lane.pending
-            or lane.blocked
             or edge.origin() != partition
         ):
             return 0

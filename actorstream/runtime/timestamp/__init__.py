@@ -1,1 +1,1 @@
-"""Timestamp order in a worker (viper-scalegate): stamps and sources that send in order, and inboxes that merge."""
+"""Timestamp order in a worker (viper-scalegate): stamps of senders, and inboxes that merge."""

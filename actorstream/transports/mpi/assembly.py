@@ -19,6 +19,7 @@ from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
 from actorstream.transports.mpi.world import (
+    LOOK_S,
     alone,
     ended_by_signals,
     finalize,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 
 TAG = 32_000
 """Of what is gathered; those of the transport's messages are lower, and MPI guarantees tags up to 32,767."""
-LEAST_S, MOST_S = 0.0005, 0.01
-"""Between two looks for a message: MPI has nothing to sleep on, and would take a core by itself."""
+MOST_S = 0.01
+"""Between two looks for a message, after many."""
 ENDED_S = 2.0
 """How long a rank waits to be ended with the job by another rank, which says why."""
 OTHERS_S = 0.1
@@ -158,7 +159,7 @@ class MpiAssembly(Assembly):
         return self._world.Isend([data, self._mpi.BYTE], peer, TAG)
 
     def _receive(self, peer: int, end: float) -> bytes | None:
-        status, pause = self._mpi.Status(), LEAST_S
+        status, pause = self._mpi.Status(), LOOK_S
         while (message := self._world.Improbe(peer, TAG, status)) is None:
             if monotonic() > end or self._died:
                 return None

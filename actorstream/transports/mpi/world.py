@@ -20,7 +20,7 @@ _STARTED = (*_RANKS[:2], "PMIX_RANK", "SLURM_STEP_NUM_TASKS")
 """Variables that only a process has which was started as a rank. SLURM_PROCID is set in a batch script, too."""
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE")
 """Variables in which launchers say how many ranks they started."""
-_LOOK_S = 0.0005
+LOOK_S = 0.0005
 """Between two looks for a message: MPI has nothing to sleep on, and would take a core by itself."""
 
 
@@ -131,7 +131,7 @@ def finalize(mpi: Any) -> None:
             looks -= 1
         while (message := world.Improbe(mpi.ANY_SOURCE, mpi.ANY_TAG, status)) is not None:
             message.Recv([bytearray(status.Get_count(mpi.BYTE)), mpi.BYTE])
-        sleep(_LOOK_S)
+        sleep(LOOK_S)
     mpi.Finalize()
 
 
