@@ -74,9 +74,6 @@ class Generated:
 
     def column(self, span: Span) -> Column:
         """The values of these rows."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         found = self.make(span, self.salt)
         field = self.field
         missing = None
@@ -86,11 +83,17 @@ class Generated:
             values = Column.from_values(field, [*self.values, None] if self.nulls else list(self.values))
             return values.take(found if missing is None else np.where(missing, len(self.values), found))
         if field.kind is Kind.STRING and isinstance(found, np.ndarray):
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
             found = pc.binary_replace_slice(pc.cast(arrow_array(found), pa.string()), 0, 0, self.prefix or "")
         elif field.dtype is not None and found.dtype != field.dtype:
             whole = field.kind in INTEGERS and found.dtype.kind == "f"
             found = (np.rint(found) if whole else found).astype(field.dtype)
         if missing is not None:
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
             array = arrow_array(found) if isinstance(found, np.ndarray) else found
             found = pc.if_else(arrow_array(missing), pa.nulls(1, array.type)[0], array)
         return Column.of(field, found)

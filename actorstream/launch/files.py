@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING
 from actorstream.plan.compile import read_job
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
     from actorstream.plan.job import Job
 
 

@@ -18,6 +18,7 @@ from actorstream.launch.bind import bind_worker
 from actorstream.native.memory import keep_freed_memory
 from actorstream.native.pidfd import open_pidfd
 from actorstream.native.time_slice import request_slice
+from actorstream.runtime.order import order_classes
 from actorstream.runtime.worker import Worker
 from actorstream.scheduling.time_slice import time_slices
 from actorstream.transports.network.keepalives import Keepalives
@@ -108,7 +109,8 @@ def away_s(job: Job) -> float:
 
 
 def import_ahead(job: Job) -> None:
-    """Imports what the workers of `job` would import amid their run."""
+    """Imports what the workers of `job` would import each for itself, or amid their run."""
+    order_classes(job)
     if any(not schema.fixed for actor in job.graph.actors.values() for schema in actor.input_schemas):
         import pyarrow.compute  # noqa: F401
 

@@ -11,7 +11,6 @@ from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.kept_topology import parts_of
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
-from actorstream.dgs.checkpoint_state import changes
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
 from actorstream.plan.gates import gates
 
@@ -40,13 +39,16 @@ def restore_job(job: Job) -> None:
     if checkpoint is not None:
         replicas = Counter(each.actor for each in job.plan.replicas)
         check_fits(checkpoint, job.graph.name, parts_of(job.graph), replicas, spec.path)
-        changed = [
-            problem
-            for name, program in checkpoint.programs.items()
-            for problem in changes(program.says, job.programs[name].says(), name, spec.path)
-        ]
-        if changed:
-            raise ConfigurationError(changed)
+        if checkpoint.programs:
+            from actorstream.dgs.checkpoint_state import changes
+
+            changed = [
+                problem
+                for name, program in checkpoint.programs.items()
+                for problem in changes(program.says, job.programs[name].says(), name, spec.path)
+            ]
+            if changed:
+                raise ConfigurationError(changed)
     job.restored = checkpoint
     job.gates = gates(job)
 

@@ -7,6 +7,7 @@ import os
 import resource
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from actorstream.launch.report import Sampler, build_report
 from actorstream.launch.resume import check_latest
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.spark.hub import local_hub
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -66,7 +66,7 @@ def run_job(
     interrupted = suspended = None
     check_bindings(job)
     try:
-        with local_hub(needed=_replicas_meet(job)), locked(job) as locks:
+        with _meeting_place(job), locked(job) as locks:
             check_latest(job)
             launcher.run(locks)
     except Interrupted as error:
@@ -93,7 +93,7 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     sampler = Sampler(job, started)
     sampler.sample()
     before = os.times()
-    with local_hub(needed=_replicas_meet(job)), locked(job):
+    with _meeting_place(job), locked(job):
         worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
     after = os.times()
@@ -106,9 +106,13 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     return RunResult(report, collected)
 
 
-def _replicas_meet(job: Job) -> bool:
-    """Whether replicas of a source must meet."""
-    return any(source.contract.replicas_meet for source in job.graph.sources())
+def _meeting_place(job: Job) -> AbstractContextManager[None]:
+    """Where replicas of a source meet, if some must."""
+    if not any(source.contract.replicas_meet for source in job.graph.sources()):
+        return nullcontext()
+    from actorstream.spark.hub import local_hub
+
+    return local_hub()
 
 
 def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResult:

@@ -29,10 +29,7 @@ from actorstream.plan.pooling import has_pool, kernels, needed
 from actorstream.plan.preaggregate import pre_aggregated
 from actorstream.plan.program_budgets import shared_out
 from actorstream.plan.program_channels import deployments, with_positions
-from actorstream.plan.program_plans import with_programs
 from actorstream.plan.registry import registry
-from actorstream.plan.replanning import PlanComparison, compare
-from actorstream.plan.rlas_plan import RankHosts, RlasInputs, rlas_inputs, rlas_plan
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import Inputs, read_inputs
@@ -45,6 +42,8 @@ from actorstream.topology.validate import check_graph
 from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
+    from actorstream.plan.replanning import PlanComparison
+    from actorstream.plan.rlas_plan import RankHosts, RlasInputs
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.findings import HostFindings
     from actorstream.topology.graph import Graph
@@ -138,6 +137,8 @@ def graph_and_plan(
     replicas an actor has, the graph is that with these numbers."""
     deploy = found.deploy
     if deploy.placement == RLAS:
+        from actorstream.plan.rlas_plan import rlas_inputs, rlas_plan
+
         graph_of = partial(_graph_of, found.spec, deploy, findings=findings)
         return rlas_plan(graph_of, deploy, rlas_inputs(deploy, hosts))
     graph = pre_aggregated(found.graph, deploy)
@@ -174,6 +175,8 @@ def compared(
     mine = [each for each in sets if not each.startswith("deploy.")]
     spec = load_topology(topology, mine)
     graph_of = partial(_graph_of, spec, plan.deploy, findings=findings)
+    from actorstream.plan.replanning import compare
+
     return compare(plan, job.graph, report, inputs, graph_of)
 
 
@@ -206,6 +209,8 @@ def inputs_of_plan(
     ConfigurationError: it was made from none, or their files cannot be read or have changed since."""
     if plan.model is None or plan.deploy.rlas is None:
         raise ConfigurationError(Problem(where, "is of a plan that was made from no model"))
+    from actorstream.plan.rlas_plan import rlas_inputs
+
     inputs = rlas_inputs(plan.deploy, hosts)
     spec = plan.deploy.rlas
     now = {"profile": inputs.profile.fingerprint, "machine": inputs.machine.fingerprint}
@@ -263,12 +268,13 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
 
     The same input gives the same plan."""
     machine = machine or read_machine()
-    programs, decided = with_programs(
-        graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
-    )
+    decided = find_placement(deploy.placement)(graph, deploy, machine)
+    if not any(actor.planning is not None for actor in graph.actors.values()):
+        return place(graph, deploy, machine, direct=fusible, decided=decided)
+    from actorstream.plan.program_plans import with_programs
+
+    programs, decided = with_programs(graph, decided, deploy.workers)
     plan = place(graph, deploy, machine, direct=fusible, decided=decided)
-    if not programs:
-        return plan
     channels = shared_out(graph, plan, programs)
     return msgspec.structs.replace(plan, dependencies=programs, channels=channels)
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.plan.job import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
 
 if TYPE_CHECKING:
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.plan.edge_schemas import EdgeSchemas
     from actorstream.plan.job import Job
     from actorstream.topology.graph import Edge
@@ -29,6 +29,10 @@ BUDGET = 1 << 20
 
 def deployments(job: Job) -> dict[str, ProgramDeployment]:
     """Actor -> its program, as it was planned."""
+    if not job.plan.dependencies:
+        return {}
+    from actorstream.dgs.deployment import ProgramDeployment
+
     found = {}
     for planned in job.plan.dependencies:
         node = job.graph.actors[planned.actor]

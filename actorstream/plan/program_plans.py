@@ -202,8 +202,6 @@ def with_programs(
 ) -> tuple[list[DependencyPlan], Assignment]:
     """Plans the programs of a graph: their plans, and where all replicas go. Sets `replicas` of each program, and of
     actors that are joined to it by `forward`, to the workers of its plan, as every placement does for `auto`."""
-    if not any(actor.planning is not None for actor in graph.actors.values()):
-        return [], assignment
     plans = plan_programs(graph, assignment, processes)
     decided = {each: worker for each, worker in assignment.items() if graph.actors[each[0]].planning is None}
     for plan in plans:

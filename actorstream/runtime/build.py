@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from actorstream.topology.plan import PlannedReplica
 
 
-order_classes()
-"""They are imported here, before workers are forked, so that not each worker imports them again."""
-
-
 def build_units(worker: Worker) -> list[Unit]:
     """The units of this worker's process, in topological order of their heads; fills `worker.by_bit`."""
     return _Builder(worker).build()
@@ -56,7 +52,7 @@ class _Builder:
         self.units: dict[int, Unit] = {}
 
     def build(self) -> list[Unit]:
-        job, classes = self.job, order_classes()
+        job, classes = self.job, order_classes(self.job)
         mine = [each for each in job.plan.replicas if job.process_of(each) == self.worker.process]
         for planned in mine:
             self.replicas[planned.id] = self._replica(planned, self._actor(planned, classes))

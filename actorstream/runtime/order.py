@@ -75,10 +75,11 @@ class Order:
         return None
 
 
-def order_classes() -> list[type[Order]]:
-    """The orders, in the sequence in which they are asked whether a channel concerns them. `none`, which all concern, is last."""
-    rows = [row for name, row in ORDERS.items() if name != "none"]
-    return [_class_of(row) for row in (*rows, ORDERS["none"])]
+def order_classes(job: Job) -> list[type[Order]]:
+    """The orders of a job, in the sequence in which they are asked whether a channel concerns them. `none`, which all concern, is
+    last. Those of other jobs are not imported."""
+    used = {edge.order for edge in job.graph.edges} - {"none"}
+    return [_class_of(row) for row in (*(ORDERS[name] for name in ORDERS if name in used), ORDERS["none"])]
 
 
 def _class_of(row: str) -> Any:

@@ -225,10 +225,9 @@ def _connected(place: str) -> socket.socket:
 
 
 @contextmanager
-def local_hub(*, needed: bool) -> Iterator[None]:
-    """A hub of this process for the workers that it starts meanwhile, if sources of theirs have several replicas, unless
-    there is one already, as on a cluster."""
-    if not needed or HUB in os.environ:
+def local_hub() -> Iterator[None]:
+    """A hub of this process for the workers that it starts meanwhile, unless there is one already, as on a cluster."""
+    if HUB in os.environ:
         yield
         return
     hub = DriverHub(DriverProcess)

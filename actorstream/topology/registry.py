@@ -6,6 +6,7 @@ It imports only the class that is asked for, and knows no type itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -26,10 +27,14 @@ class TypeRegistry:
     """
 
     def __init__(self, types: Mapping[str, str | type], *, plugins: bool = True) -> None:
-        self._types: dict[str, Any] = dict(types)
-        if plugins:
-            for point in entry_points(group=GROUP):
-                self._types.setdefault(point.name, point.value)
+        self._own: dict[str, Any] = dict(types)
+        self._plugins = plugins
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        """With those of plugins, which are looked for once somebody asks for a name that is not our own."""
+        points = entry_points(group=GROUP) if self._plugins else ()
+        return {point.name: point.value for point in points} | self._own
 
     def names(self) -> list[str]:
         """Names that can be resolved, in name order; besides them, any "package.module:Class"."""
@@ -38,8 +43,8 @@ class TypeRegistry:
     def resolve(self, name: str | type) -> type:
         """The class of a type; NotFoundError says what is wrong and which names there are."""
         if isinstance(name, str):
-            known = self._types.get(name)
-            if known is None and ":" not in name:
+            known = self._own.get(name)
+            if known is None and ":" not in name and (known := self._types.get(name)) is None:
                 raise self._unknown(name)
             found = load_object(known or name, noun="class") if isinstance(known or name, str) else known
         else:
