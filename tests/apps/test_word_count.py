@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import os
 import shutil
 import subprocess
@@ -15,11 +14,11 @@ import pytest
 
 from apps.word_count import reference
 from tests.apps.launched import command, installed
+from tests.covering import covering
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "word_count"
 BOOK = APP / "data" / "book.txt"
-DEPLOYMENTS = list(itertools.product((1, 2, 4), ("local", "shm"), (1, 7, 4096)))
 
 
 def launch(
@@ -70,7 +69,7 @@ def test_the_reference_agrees_with_a_shell_pipeline(expected: dict[str, int]) ->
     assert sum(expected.values()) == 82939
 
 
-@pytest.mark.parametrize(("workers", "transport", "batch_size"), DEPLOYMENTS)
+@covering({"workers": [1, 2, 4], "transport": ["local", "shm"], "batch_size": [1, 7, 4096]})
 def test_counts_are_the_same_under_every_deployment(
     workers: int, transport: str, batch_size: int, tmp_path: Path, expected: dict[str, int], few_lines: Path
 ) -> None:

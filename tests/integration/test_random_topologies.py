@@ -27,7 +27,7 @@ from tests.integration.parts import (
 )
 
 Rows = Counter[tuple[int, int]]
-RUNS = 30
+RUNS = 20
 
 
 def doubled(rows: Rows) -> Rows:

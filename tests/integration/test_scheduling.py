@@ -132,14 +132,14 @@ def in_serial_order(count: int, way: str) -> Topology:
 @pytest.mark.parametrize("schedule", NAMES)
 @pytest.mark.parametrize("way", ["chain", "fork", "partitions"])
 def test_serial_order_is_that_of_one_worker(schedule: str, way: str) -> None:
-    sequence = in_serial_order(1500, way).run(batch_size=40)["out"]
+    sequence = in_serial_order(900, way).run(batch_size=40)["out"]
     for threads, window in ((1, 1), (2, 2), (6, 1024)):
         deploy = {
             "threads": threads,
             "reorder_window": window,
             "testing": {"delay": "300us", "seed": threads},
         }
-        result = in_serial_order(1500, way).run(schedule=schedule, batch_size=40, **deploy)
+        result = in_serial_order(900, way).run(schedule=schedule, batch_size=40, **deploy)
         assert result["out"] == sequence, deploy
 
 
@@ -295,7 +295,7 @@ def counts_of(count: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_with_a_state_give_the_sequence_of_one_worker(schedule: str, seed: int) -> None:
     dice = random.Random(f"{schedule} {seed}")
-    for _ in range(3):
+    for _ in range(2):
         deploy: dict[str, Any] = {
             "threads": dice.randint(1, 4),
             "reorder_window": dice.choice([1, 3, 1024]),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Gather, Merge
 from tests.native.built import run_random, sources
 
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=150, deadline=None)
 
 
 def gather(tags: np.ndarray, parts: list[Any], ends: np.ndarray | None = None) -> np.ndarray:

@@ -101,7 +101,7 @@ def text_of(panes: Panes, value: int, word: int) -> str:
     return panes.texts(value, np.array([word], np.uint64))[1].tobytes().decode()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2), st.sampled_from([0, 1, 7]), st.integers(1, 60), seeds)
 def test_windows_of_panes_say_what_their_rows_say(keys, width, spread, seed):
     rng = np.random.default_rng(seed)
@@ -218,7 +218,7 @@ def test_a_sum_is_exact_beyond_64_bits_also_when_only_the_window_passes_them():
     assert low + (high << 64) == 6 * (2**61 - 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2), seeds)
 def test_panes_that_were_put_back_go_on_as_if_nothing_had_happened(keys, seed):
     rng = np.random.default_rng(seed)

@@ -33,7 +33,7 @@ class Source:
         return [each.astype(np.int64) for each in columns]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.data())
 def test_every_reader_gets_all_rows_in_order_whatever_the_schedule(data: Any) -> None:
     count, readers = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))

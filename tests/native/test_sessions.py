@@ -176,7 +176,7 @@ def text_of(sessions: Sessions, value: int, word: int) -> str:
     return sessions.texts(value, np.array([word], np.uint64))[1].tobytes().decode()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 2),
     st.integers(0, 12),

@@ -232,7 +232,7 @@ COMMON = ["round"] * 8 + ["tick"] * 3 + ["write", "hear", "take", "leave"]
 RARE = ["all end", "begin", "end", "fail", "follow", "lose", "hang", "spoil", "interrupt", "suspend", "stop"]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     st.booleans(),
     st.lists(st.tuples(st.sampled_from(COMMON + RARE), st.integers(0, WORKERS - 1)), max_size=60),

@@ -104,7 +104,7 @@ class Model:
         return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_random_streams_are_released_in_order_and_as_soon_as_they_may(data: Any) -> None:
     count = data.draw(st.integers(1, 5))
@@ -177,7 +177,7 @@ def test_the_time_of_a_single_event_may_come_as_a_number() -> None:
         box.insert("value", (4,), "before")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**63))
 def test_a_single_event_passes_if_and_only_if_it_would_be_released_alone(seed: int) -> None:
     chance = random.Random(seed)
