@@ -247,7 +247,10 @@ class Link:
                         self.owing[number] = end
                 self._holds = False
             left = bool(self.owing)
-        self.push()
+        if self._parts:
+            self.push()
+        if self._told == self.seen and not self._untold_bytes:
+            return left  # nothing has come since: so it is at most of the times that a worker looks
         return self.acknowledge(now=now) or left
 
     def _settle_with_frame(self) -> Credit:
