@@ -116,6 +116,7 @@ def _counted(number: int, noun: str) -> str:
 
 def noted(graph: Graph, deploy: DeploySpec, *, asks_workers: bool) -> list[str]:
     """Lists settings that are allowed, but that the user may not have meant. asks_workers: whether workers were asked for."""
+    from actorstream.actors.unkept_state import unkept
     from actorstream.placement.spread import idle_workers
     from actorstream.plan.event_time import idle_sources
     from actorstream.plan.pooling import without_kernel
@@ -136,6 +137,13 @@ def noted(graph: Graph, deploy: DeploySpec, *, asks_workers: bool) -> list[str]:
         "`link` beside `on_batch`; write one of them, or leave pool_limit out"
         for name, limit in without_kernel(graph).items()
     ]
+    if deploy.checkpoint is not None:
+        notes += [
+            f"{actor.name}: {method} changes self.{attribute}, which no checkpoint keeps, so it begins anew after --resume; keep "
+            "it in self.state, or override snapshot and restore"
+            for actor in graph.actors.values()
+            for attribute, method in unkept(actor.cls).items()
+        ]
     if asks_workers and deploy.placement == "spread":
         notes += [
             f'worker {worker} has nothing to do: no actor has so many replicas, and placement = "spread" puts replica i on '

@@ -6,9 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from actorstream import Sink
+from tests.integration.parts import Number
+
 from .conftest import Answer
 
 Run = Callable[..., Answer]
+
+
+class CountsBeside(Sink):
+    """Has no state, and counts all the same."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def on_event(self, event: Number) -> None:
+        self.rows += 1
 
 
 def test_a_right_topology_is_said_to_be_right(run: Run, topology: Path) -> None:
@@ -83,6 +96,27 @@ def test_an_actor_whose_kernels_threads_may_run_and_that_has_none_is_noted(run: 
     assert (answer.code, answer.err) == (0, "")
     assert [line.split(",")[0] for line in answer.out.splitlines()[1:]] == [
         "note: same: its contract has pool_limit 1"
+    ]
+
+
+def test_what_no_checkpoint_keeps_is_noted_where_there_are_checkpoints(run: Run, tmp_path: Path) -> None:
+    topology = tmp_path / "counts.toml"
+    topology.write_text(
+        """
+        name = "counts"
+        [actors.rows]
+        type = "tests.integration.parts:Numbers"
+        count = 10
+        [actors.counts]
+        type = "tests.unit.cli.test_check:CountsBeside"
+        inputs = ["rows"]
+        """
+    )
+    kept = ("--set", "deploy.checkpoint.every=1s", "--set", f"deploy.checkpoint.path={tmp_path}/kept")
+    assert len(run("check", topology).out.splitlines()) == 1
+    assert run("check", topology, *kept).out.splitlines()[1:] == [
+        "note: counts: on_event changes self.rows, which no checkpoint keeps, so it begins anew after --resume; keep it in "
+        "self.state, or override snapshot and restore"
     ]
 
 
