@@ -59,7 +59,7 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
 
 
 def promised(actor: str, replica: int, hook: Callable[[int], Any], at: int, *, nothing: bool = False) -> Any:
-    """The event time in ns that a hook (`promise`, `lower_bound`) gives at `at`: an int, whatever kind of integer the hook
+    """The event time that a hook (`promise`, `lower_bound`) gives at `at`: an int, whatever kind of integer the hook
     returned. `nothing`: it may return None. Raises OperatorError if the hook raises or returns anything else."""
     try:
         bound = hook(at)
@@ -70,7 +70,5 @@ def promised(actor: str, replica: int, hook: Callable[[int], Any], at: int, *, n
     try:
         return index(bound)
     except TypeError:
-        said = (
-            f"{hook.__name__} returned {preview(bound) or None}, where an event time is wanted: an int of ns"
-        )
+        said = f"{hook.__name__} returned {preview(bound) or None}, where an event time is wanted: an int"
         raise OperatorError(actor, replica, said) from None
