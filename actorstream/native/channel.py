@@ -13,6 +13,7 @@ from actorstream.errors import ClosedError
 from actorstream.native._core import ffi, lib
 from actorstream.native.arena import Arena, Block
 from actorstream.native.doorbell import Doorbell
+from actorstream.native.frames import entry_frame
 from actorstream.native.memory import ControlMemory
 from actorstream.native.status import opened, raise_errno, raise_status
 
@@ -314,6 +315,15 @@ class ReceiveRing:
         code = _peek(self._consumer or self.handle, ahead, self._entry)
         if code == 0:
             return ENTRY.unpack_from(self.entry)
+        if code != 1:
+            raise_status(code, "receive")
+        return None
+
+    def peek_frame(self, frame: type, ahead: int = 0) -> tuple[Any, int, int, int] | None:
+        """The same entry as a frame of that type, without a payload, and the entry's flags, offset and arena."""
+        code = _peek(self._consumer or self.handle, ahead, self._entry)
+        if code == 0:
+            return entry_frame(frame, self.entry)
         if code != 1:
             raise_status(code, "receive")
         return None

@@ -40,6 +40,8 @@ class FifoInbox(Inbox):
         super().__init__(lanes)
         self.gate = gate
         self.passes_singles = type(gate) is NoOrder
+        self._only = lanes[0] if self.passes_singles and len(lanes) == 1 else None
+        """The lane that needs no gate."""
         self._frontier = FRONTIER_MIN
         self._promised: int | None = None
         """A frontier that was read. It is given once the frames that it covers, `_marks` of each lane, have been taken."""
@@ -52,10 +54,9 @@ class FifoInbox(Inbox):
     def next(self) -> Step:
         if self._due:
             return self._take_due()
-        lane = self.gate.next()
-        if lane is None:
+        lane = self._only or self.gate.next()
+        if lane is None or lane.held or lane.ended or (frame := lane.channel.peek()) is None:
             return Step.NOTHING
-        frame = lane.channel.peek()
         if frame.kind != FrameKind.DATA:
             return self._mark(lane, frame)
         batch = lane.rows(frame)

@@ -1,6 +1,7 @@
 /* pack_frame, unpack_frame: the bytes of a frame's header on a network, from a Frame and back. The layout is drawn in
- * transports/network/message.py; a test compares the two. */
+ * transports/network/message.py; a test compares the two. entry_frame: the same from an entry of a channel's ring. */
 #include "frames.h"
+#include "../include/channel.h"
 
 #include <string.h>
 
@@ -178,4 +179,45 @@ PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t co
         return NULL;
     return Py_BuildValue("(N(KKK))", frame, (unsigned long long)credit[0], (unsigned long long)credit[1],
                          (unsigned long long)credit[2]);
+}
+
+/* How long the rows had waited when their batch began: microseconds after `max_entry`, plus one; 0: that is not known. */
+static int64_t began_of(const as_entry *entry) {
+    const int64_t waited = entry->flags >> 1;
+    return waited ? entry->max_entry + (waited - 1) * 1000 : 0;
+}
+
+PyObject *as_entry_frame(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 2 || !PyType_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "entry_frame takes a type and the bytes of an entry");
+    Py_buffer view;
+    if (PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    as_entry entry;
+    if (view.len != sizeof entry) {
+        PyErr_Format(PyExc_ValueError, "an entry has %zu bytes, not %zd", sizeof entry, view.len);
+        PyBuffer_Release(&view);
+        return NULL;
+    }
+    memcpy(&entry, view.buf, sizeof entry);
+    PyBuffer_Release(&view);
+    const uint64_t fields[FIELDS] = {entry.bytes,
+                                     entry.schema,
+                                     (uint64_t)entry.rows,
+                                     (uint64_t)entry.first,
+                                     entry.producer,
+                                     entry.sequence,
+                                     entry.serial,
+                                     entry.piece,
+                                     entry.pieces,
+                                     0,
+                                     (uint64_t)entry.min_time,
+                                     (uint64_t)entry.max_time,
+                                     (uint64_t)entry.min_entry,
+                                     (uint64_t)entry.max_entry,
+                                     (uint64_t)began_of(&entry)};
+    PyObject *frame = as_frame_of((PyTypeObject *)args[0], entry.kind, (const uint8_t *)fields, Py_None);
+    return frame == NULL ? NULL
+                         : Py_BuildValue("(NIKI)", frame, entry.flags, (unsigned long long)entry.offset, entry.arena);
 }

@@ -21,6 +21,9 @@ static PyMethodDef functions[] = {
     {"unpack_frame", (PyCFunction)(void (*)(void))as_unpack_frame, METH_FASTCALL,
      "unpack_frame(type, kind, packet, at, /)\n--\n\n"
      "The frame, without a payload, whose fields begin at byte `at`, and the credit behind them."},
+    {"entry_frame", (PyCFunction)(void (*)(void))as_entry_frame, METH_FASTCALL,
+     "entry_frame(type, entry, /)\n--\n\n"
+     "The frame, without a payload, of an entry of a ring, and the entry's flags, offset and arena."},
     {"unpack_run", (PyCFunction)(void (*)(void))as_unpack_run, METH_FASTCALL,
      "unpack_run(frame, jumbo, trusted, packet, at, prefix, seq, bodies, /)\n--\n\n"
      "The frames from byte `at` on that begin with `prefix`, are numbered from `seq` on and need no closer look."},

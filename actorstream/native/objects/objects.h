@@ -22,6 +22,7 @@ Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure
 PyObject *as_take(PyObject *module, PyObject *args);
 
 PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *as_entry_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_unpack_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_following(PyObject *module, PyObject *packet);

@@ -236,7 +236,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self.channel = channel
         self.forwardable = not outside
         self._ring = ring
-        self._peek = ring.peek
+        self._peek = ring.peek_frame
         self._take = ring.consume
         self._line = line
         self._arena_of = arena_of
@@ -254,42 +254,14 @@ class ShmReceiveChannel(ReceiveChannel):
         if ahead < len(seen):
             return seen[ahead]
         while len(seen) <= ahead:
-            entry = self._peek(len(seen)) if self._stopped is None else None
-            if entry is None:
+            found = self._peek(Frame, len(seen)) if self._stopped is None else None
+            if found is None:
                 return self._nothing(ahead)
-            seen.append(self._frame(entry))
+            seen.append(self._filled(*found))
         return seen[ahead]
 
-    def _frame(self, entry: tuple[Any, ...]) -> Frame:
-        frame = Frame.__new__(Frame)
-        (
-            _,
-            _,
-            frame.kind,
-            flags,
-            _,
-            frame.schema,
-            frame.sequence,
-            frame.serial,
-            frame.piece,
-            frame.pieces,
-            offset,
-            frame.nbytes,
-            arena,
-            _,
-            frame.first,
-            frame.rows,
-            frame.min_time,
-            frame.max_time,
-            frame.min_entry,
-            frame.max_entry,
-            producer,
-        ) = entry
-        frame.producer = producer & 0xFFFFFFFF
-        frame.barrier = 0
-        frame.payload = None
-        waited = flags >> 1
-        frame.began = frame.max_entry + (waited - 1) * 1000 if waited else 0
+    def _filled(self, frame: Frame, flags: int, offset: int, arena: int) -> Frame:
+        """The frame of the entry that was just peeked, with its payload."""
         if not self.forwardable:
             return own_frame(frame, offset, arena, self._ring, self._arena_of)
         if frame.kind == ROW:

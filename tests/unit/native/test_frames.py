@@ -11,7 +11,15 @@ import pytest
 
 from actorstream.events.jumbo import JumboTuple
 from actorstream.native.address import address_of
-from actorstream.native.frames import following, pack_frame, received_jumbo, unpack_frame, unpack_run
+from actorstream.native.channel import ENTRY, Entry
+from actorstream.native.frames import (
+    entry_frame,
+    following,
+    pack_frame,
+    received_jumbo,
+    unpack_frame,
+    unpack_run,
+)
 from actorstream.transports.base import Frame
 from actorstream.transports.network.message import FRAME, HEAD, PREFIX, WHOLE
 
@@ -55,6 +63,47 @@ def test_a_frame_that_was_packed_is_read_as_it_was_wherever_it_begins() -> None:
         again, credit = unpack_frame(Frame, frame.kind, memoryview(packet), at + HEAD.size)
         assert (again.kind, again.payload, credit) == (frame.kind, None, (5, 6, 7))
         assert [getattr(again, name) for name in NAMES] == [getattr(frame, name) for name in NAMES]
+
+
+@pytest.mark.parametrize("waited", [0, 1, 77])
+def test_the_frame_of_an_entry_has_its_fields_and_when_work_on_its_rows_began(waited: int) -> None:
+    draw = random.Random(waited)
+    for _ in range(100):
+        numbers = {name: draw.getrandbits(32) for name in ("epoch", "piece", "pieces", "arena", "generation")}
+        numbers |= {name: draw.getrandbits(63) for name in ("sequence", "serial", "offset", "first", "rows")}
+        numbers |= {name: draw.choice([0, 2**64 - 1, draw.getrandbits(64)]) for name in ("schema", "bytes")}
+        times = {
+            name: draw.choice([0, -(2**63), 2**63 - 1]) for name in ("min_time", "max_time", "min_entry")
+        }
+        entry = Entry(
+            kind=draw.randrange(1, 6),
+            flags=waited << 1 | 1,
+            max_entry=draw.getrandbits(60),
+            producer_and_loan=draw.getrandbits(64),
+            **numbers,
+            **times,
+        )
+        frame, flags, offset, arena = entry_frame(Frame, ENTRY.pack(*entry))
+        assert (flags, offset, arena) == (entry.flags, entry.offset, entry.arena)
+        same = (
+            "kind",
+            "schema",
+            "sequence",
+            "serial",
+            "piece",
+            "pieces",
+            "first",
+            "rows",
+            *times,
+            "max_entry",
+            "producer",
+        )
+        assert all(getattr(frame, name) == getattr(entry, name) for name in same)
+        assert (frame.nbytes, frame.payload, frame.barrier) == (entry.bytes, None, 0)
+        assert frame.began == (entry.max_entry + (waited - 1) * 1000 if waited else 0)
+    for size in (0, ENTRY.size - 1, ENTRY.size + 1):
+        with pytest.raises(ValueError, match="an entry has 128 bytes"):
+            entry_frame(Frame, bytes(size))
 
 
 @pytest.mark.parametrize("name", ["rows", "schema"])
