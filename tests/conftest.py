@@ -18,6 +18,13 @@ os.environ.setdefault(
     "OPENBLAS_NUM_THREADS", "1"
 )  # as in the command: threads of matrices make each fork slower
 
+LONGEST = (
+    "tests/spark/test_cluster.py",
+    "tests/native/test_portability.py",
+    "tests/integration/test_kills.py",
+)
+"""Files with tests of a minute or more on a busy machine."""
+
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -37,6 +44,11 @@ def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
     """Makes no case of a test all of whose cases are slow: there are more of these than of all others."""
     marks = getattr(obj, "pytestmark", ()) if covering.samples_only else ()
     return [] if any(mark.name == "slow" for mark in marks) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with the longest tests, whose end the others would wait for if they came last."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def pytest_collection_finish() -> None:
