@@ -73,12 +73,11 @@ def actorstream(core: dict[str, str], *arguments: str, folder: Path = ROOT) -> s
 
 
 @pytest.mark.parametrize("transport", ["local", "shm"])
-def test_an_app_of_the_readme_runs(core: dict[str, str], transport: str) -> None:
-    workers = "1" if transport == "local" else "2"
-    told = actorstream(
-        core, "launch", "apps/word_count/topology.toml", "--transport", transport, "--workers", workers
-    )
-    assert "word-count: done" in told
+def test_an_app_of_the_readme_runs(core: dict[str, str], transport: str, tmp_path: Path) -> None:
+    workers, counts = "1" if transport == "local" else "2", tmp_path / "counts.csv"
+    options = ("--transport", transport, "--workers", workers, "--set", f"actors.counts.path={counts}")
+    assert "word-count: done" in actorstream(core, "launch", "apps/word_count/topology.toml", *options)
+    assert "the,4598" in counts.read_text().splitlines()
 
 
 def test_a_new_project_is_made_checked_planned_and_run(core: dict[str, str], tmp_path: Path) -> None:
