@@ -247,10 +247,7 @@ class Link:
                         self.owing[number] = end
                 self._holds = False
             left = bool(self.owing)
-        if self._parts:
-            self.push()
-        if self._told == self.seen and not self._untold_bytes:
-            return left  # nothing has come since: so it is at most of the times that a worker looks
+        self.push()
         return self.acknowledge(now=now) or left
 
     def _settle_with_frame(self) -> Credit:
