@@ -1,4 +1,4 @@
-"""What the hooks of a class change beside `self.state`, which no checkpoint keeps. Reads source code; for notes."""
+"""Finds what the methods of an actor change beside `self.state`: no checkpoint keeps it. Reads source code; for notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from types import FunctionType
 
 from actorstream.actors.actor import Actor
 
@@ -36,10 +37,10 @@ def unkept(cls: type) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _changed(method: object) -> Iterator[str]:
+def _changed(method: FunctionType) -> Iterator[str]:
     """The attributes of its first argument that a method changes."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))  # type: ignore[arg-type]
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
     except (OSError, SyntaxError, TypeError):
         return
     function = tree.body[0]

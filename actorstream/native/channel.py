@@ -313,31 +313,18 @@ class ReceiveRing:
 
         BrokenError: this end was taken over, or the entry is damaged. ClosedError: it was closed."""
         code = _peek(self._consumer or self.handle, ahead, self._entry)
-        if code == 0:
-            return ENTRY.unpack_from(self.entry)
-        if code != 1:
-            raise_status(code, "receive")
-        return None
+        return ENTRY.unpack_from(self.entry) if _is_given(code) else None
 
     def peek_frame(self, frame: type, ahead: int = 0) -> tuple[Any, int, int, int] | None:
         """The same entry as a frame of that type, without a payload, and the entry's flags, offset and arena."""
         code = _peek(self._consumer or self.handle, ahead, self._entry)
-        if code == 0:
-            return entry_frame(frame, self.entry)
-        if code != 1:
-            raise_status(code, "receive")
-        return None
+        return entry_frame(frame, self.entry) if _is_given(code) else None
 
     def take_row(self) -> bool:
         """Consumes the head if it is a row, which then lies in `entry`. False: it is not, or nothing waits.
 
         BrokenError, ClosedError: as in `peek`."""
-        code = _take_row(self._consumer or self.handle, self._entry)
-        if code == 0:
-            return True
-        if code != 1:
-            raise_status(code, "receive")
-        return False
+        return _is_given(_take_row(self._consumer or self.handle, self._entry))
 
     def row_waiter(self, bell: Doorbell, bit: int) -> Callable[[int], int]:
         """A function (ns): waits for `bell` as `Doorbell.wait` does, 0 without spinning, and then does `take_row` if `bit`
@@ -409,3 +396,10 @@ class ReceiveRing:
     def __del__(self, _close: Any = lib.as_consumer_close) -> None:
         if self._consumer is not None:
             _close(self._consumer)
+
+
+def _is_given(code: int) -> bool:
+    """Whether the core has given an entry; False: nothing waits. Raises what else the core says."""
+    if code > 1 or code < 0:
+        raise_status(code, "receive")
+    return code == 0

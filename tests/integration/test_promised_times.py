@@ -1,4 +1,4 @@
-"""What user code promises of event time: any integer is one, anything else is an error of the operator that says it."""
+"""Event times that user code promises: any integer is one; anything else is an error that names the operator."""
 
 from __future__ import annotations
 

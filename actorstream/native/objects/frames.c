@@ -181,10 +181,10 @@ PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t co
                          (unsigned long long)credit[2]);
 }
 
-/* How long the rows had waited when their batch began: microseconds after `max_entry`, plus one; 0: that is not known. */
-static int64_t began_of(const as_entry *entry) {
-    const int64_t waited = entry->flags >> 1;
-    return waited ? entry->max_entry + (waited - 1) * 1000 : 0;
+/* When the first operator took the rows; 0: that is not known. The flags have the microseconds since `max_entry`, plus one. */
+static uint64_t began_of(const as_entry *entry) {
+    const uint64_t waited = entry->flags >> 1;
+    return waited ? (uint64_t)entry->max_entry + (waited - 1) * 1000 : 0;
 }
 
 PyObject *as_entry_frame(PyObject *module, PyObject *const *args, Py_ssize_t count) {
@@ -216,7 +216,7 @@ PyObject *as_entry_frame(PyObject *module, PyObject *const *args, Py_ssize_t cou
                                      (uint64_t)entry.max_time,
                                      (uint64_t)entry.min_entry,
                                      (uint64_t)entry.max_entry,
-                                     (uint64_t)began_of(&entry)};
+                                     began_of(&entry)};
     PyObject *frame = as_frame_of((PyTypeObject *)args[0], entry.kind, (const uint8_t *)fields, Py_None);
     return frame == NULL ? NULL
                          : Py_BuildValue("(NIKI)", frame, entry.flags, (unsigned long long)entry.offset, entry.arena);

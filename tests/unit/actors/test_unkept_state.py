@@ -1,4 +1,4 @@
-"""What a class changes beside `self.state` is found in its source code, wherever and however it is changed."""
+"""Each change that a class makes beside `self.state` is found in its source code."""
 
 from __future__ import annotations
 
