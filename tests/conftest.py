@@ -18,11 +18,7 @@ os.environ.setdefault(
     "OPENBLAS_NUM_THREADS", "1"
 )  # as in the command: threads of matrices make each fork slower
 
-LONGEST = (
-    "tests/spark/test_cluster.py",
-    "tests/native/test_portability.py",
-    "tests/integration/test_kills.py",
-)
+LONGEST = ("tests/native/test_portability.py", "tests/integration/test_kills.py")
 """Files with tests of a minute or more on a busy machine."""
 
 settings.register_profile("untimed", deadline=None)
@@ -37,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     named = any("::" in each for each in config.args)
     covering.samples_only = config.getoption("markexpr") == "not slow" and not named
     stacks.listen(os.dup(2))
+    if "PYTEST_XDIST_WORKER" in os.environ:  # all is told by then; to free its 800 MB takes such a process 10 to 20 s
+        atexit.register(os._exit, 0)
     gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
 
 
