@@ -111,7 +111,8 @@ ROWS = (
     Row(
         "One event between processes",
         "latency",
-        "p50 {parked-p50} µs, p99 {parked-p99} µs parked; {spin-p50} µs, {spin-p99} µs spinning",
+        'p50 {parked-p50} µs, p99 {parked-p99} µs where workers sleep while they wait (`wait = "park"`); {spin-p50} µs, '
+        '{spin-p99} µs where they poll (`"spin"`)',
         "load: both processes do nothing else",
         True,
     ),
