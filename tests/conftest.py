@@ -33,7 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     named = any("::" in each for each in config.args)
     covering.samples_only = config.getoption("markexpr") == "not slow" and not named
     stacks.listen(os.dup(2))
-    if "PYTEST_XDIST_WORKER" in os.environ:  # all is told by then; to free its 800 MB takes such a process 10 to 20 s
+    if (
+        "PYTEST_XDIST_WORKER" in os.environ
+    ):  # all is told by then; to free its 800 MB takes such a process 10 to 20 s
         atexit.register(os._exit, 0)
     gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
 
