@@ -33,10 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     named = any("::" in each for each in config.args)
     covering.samples_only = config.getoption("markexpr") == "not slow" and not named
     stacks.listen(os.dup(2))
-    if (
-        "PYTEST_XDIST_WORKER" in os.environ
-    ):  # all is told by then; to free its 800 MB takes such a process 10 to 20 s
-        atexit.register(os._exit, 0)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        atexit.register(os._exit, 0)  # all is told by then; to free 800 MB takes 10 to 20 s
     gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
 
 
