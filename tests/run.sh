@@ -5,7 +5,7 @@
 # once or twice. A process that has come to its end takes half of what another one has left: no file, however slow, keeps
 # one core busy while the others wait. There are twice as many processes as cores, since a test that waits for a lost host, a
 # time limit or a process of its own uses no core: with one process for each core a third of the time was idle. One of them
-# has the tests of Spark: in one session of Spark they take two thirds of the processor time that they take in four.
+# has all tests of Spark, unless some tests are asked for: one session takes two thirds of the processor time of four.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONUNBUFFERED=1
