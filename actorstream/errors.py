@@ -7,7 +7,7 @@ an orderly end (`EndOfChannel`), and the machine (`ResourceError`, `NotInstalled
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 LONGEST_LINE = 1000
 MOST_LINES = 400
@@ -34,8 +34,7 @@ class ActorstreamError(Exception):
         return shortened(super().__str__())
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One thing that is wrong with a topology or deployment.
 
     `where` is a path such as ``actors.split.replicas``; `file` and `line` (1-based, 0: unknown) say where it was

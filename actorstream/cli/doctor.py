@@ -7,14 +7,15 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 from cyclopts import Parameter
+from msgspec.structs import asdict
 
 MIB, GIB = 1 << 20, 1 << 30
 LEAST_MEMORY = 256 * MIB
@@ -25,8 +26,7 @@ LEAST_OPEN_FILES = 512
 CORE = ("msgspec", "cffi", "numpy", "pyarrow", "cyclopts", "rich")
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One thing looked at. `status`: "ok", "note" (works, could be better) or "fail"; `advice`: what to do."""
 
     topic: str

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import SchemaError
@@ -58,8 +58,7 @@ class DistributionError(ValueError):
         self.key, self.message, self.allowed, self.hint = key, message, allowed, hint
 
 
-@dataclass(frozen=True)
-class Generated:
+class Generated(msgspec.Struct, frozen=True):
     """One generated field."""
 
     field: Field

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from actorstream.connectors import generator_ysb
 from actorstream.errors import Problem
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(msgspec.Struct, frozen=True):
     """A stream that needs no schema: what its rows are, and who makes them, for each value of `ids`."""
 
     ids: tuple[str, ...]

@@ -8,8 +8,9 @@ source's business.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from actorstream.connectors.blocks import RecordBlock
 from actorstream.connectors.read_ahead import ReadAhead
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
 
 
-@dataclass(slots=True)
-class FilePiece:
+class FilePiece(msgspec.Struct):
     """Some consecutive records of a partition.
 
     batch: the rows of those that parsed. records: how many there are, the bad ones included. done: bytes
@@ -31,7 +31,7 @@ class FilePiece:
     batch: Batch
     records: int
     done: int
-    bad: list[BadRow] = field(default_factory=list)
+    bad: list[BadRow] = []
     first: int = 0
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from actorstream.connectors import BUILTIN
 from actorstream.errors import Problem
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 SOURCES = {name: where for name, where in BUILTIN.items() if name.endswith("-source")}
 
 
-@dataclass(frozen=True)
-class SourceTable:
+class SourceTable(msgspec.Struct, frozen=True):
     """A source as a key's value: `{ type = "csv-source", path = "…" }`.
 
     Attributes:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from actorstream.connectors.files import is_stream
@@ -34,8 +34,7 @@ LEAST = 256
 Values = tuple[Any, ...]
 
 
-@dataclass
-class Survey:
+class Survey(msgspec.Struct):
     """What was found.
 
     Attributes:
@@ -47,8 +46,8 @@ class Survey:
         complete: False if the input has more rows than were looked at.
     """
 
-    counts: dict[tuple[int, Values], int] = field(default_factory=dict)
-    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    counts: dict[tuple[int, Values], int] = {}
+    spans: dict[int, tuple[int, int]] = {}
     time_unit_ns: int = 1_000_000
     complete: bool = True
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.control.messages import Message, Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """A message to one worker, or to all that are not gone (None)."""
 
     message: Message
     worker: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteCheckpoint:
+class WriteCheckpoint(msgspec.Struct, frozen=True):
     """All replicas have passed a barrier: their states are to be written. The coordinator waits for `written`."""
 
     number: int
@@ -25,8 +24,7 @@ class WriteCheckpoint:
     """By replica."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteEnd:
+class WriteEnd(msgspec.Struct, frozen=True):
     """The decision to commit: all sinks have prepared, and their tokens are to be written. The coordinator waits for
     `written`."""
 
@@ -35,13 +33,11 @@ class WriteEnd:
     """By replica; sinks only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(msgspec.Struct, frozen=True):
     """The workers that are not gone have had their time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """The run is over, and no worker is left. `outcome`: what is to be raised; None: all has been committed."""
 
     outcome: BaseException | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
+
+import msgspec
 
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.states import Fork, StateTypes
@@ -12,8 +13,7 @@ from actorstream.dgs.tags import ImplementationTag, order_of
 from actorstream.errors import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class PlanWorker:
+class PlanWorker(msgspec.Struct, frozen=True):
     """One worker: a sequential thread of computation on the events of its tags.
 
     Attributes:

@@ -6,10 +6,11 @@ What every parallel run has to put out, up to the order of independent outputs (
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any, NamedTuple
+
+import msgspec
 
 from actorstream.dgs.outputs import Gathering, Output
 from actorstream.dgs.program import Program
@@ -24,12 +25,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TICKS = -1
 
 
-@dataclass(frozen=True)
-class InputStream:
+class InputStream(msgspec.Struct, frozen=True):
     """One input stream: the input of the program that it belongs to, and its events in their order."""
 
     input: str
-    events: Sequence[Event] = field(default=())
+    events: Sequence[Event] = ()
     name: str = ""
     """Of the stream, for errors; "": the input's."""
 

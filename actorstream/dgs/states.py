@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from actorstream.dgs.tags import ImplementationTag, Tag
 
@@ -24,14 +25,13 @@ def everything(tag: Tag) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class StateTypes:
+class StateTypes(msgspec.Struct, frozen=True):
     """Types by name with their predicates, the type of the initial state, and the fork-join pairs in order of preference.
 
     Most programs have one type that handles everything and forks into itself twice: the default.
     """
 
-    handles: Mapping[str, Handles] = field(default_factory=lambda: {"State": everything})
+    handles: Mapping[str, Handles] = msgspec.field(default_factory=lambda: {"State": everything})
     initial: str = "State"
     forks: tuple[Fork, ...] = (Fork("State", "State", "State"),)
 

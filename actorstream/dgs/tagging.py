@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+
+import msgspec
 
 from actorstream.dgs.tags import Tag
 from actorstream.errors import ConfigurationError, Problem
@@ -16,8 +17,7 @@ from actorstream.topology.quantities import parse_duration
 Key = int | str
 
 
-@dataclass(frozen=True)
-class Tagging:
+class Tagging(msgspec.Struct, frozen=True):
     """How rows of one input map to tags; made by `by`, `keyed`, or from a tag's name.
 
     Attributes:
@@ -33,7 +33,7 @@ class Tagging:
 
     names: tuple[str, ...]
     column: str = ""
-    values: Mapping[Any, str] = field(default_factory=dict)
+    values: Mapping[Any, str] = {}
     key: str = ""
     keys: tuple[Key, ...] | None = None
     classes: int = 0
@@ -80,8 +80,7 @@ class Tagging:
         return self.tag(name, getattr(event, self.key) if self.key else None)
 
 
-@dataclass(frozen=True)
-class Every:
+class Every(msgspec.Struct, frozen=True):
     """Ticks: events at `offset` since the epoch and each multiple of `period` before and after it.
 
     They lie after the first row of all streams and not after the last of all. A tick precedes all other events of its

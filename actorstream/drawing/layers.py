@@ -6,8 +6,9 @@ Sugiyama's method in small: longest-path layers, dummy places for long edges, ba
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+import msgspec
 
 from actorstream.topology.graph import topological_order
 
@@ -15,13 +16,12 @@ Place = Hashable
 """A box's name, or (edge number, column) for the place where a long edge passes a column."""
 
 
-@dataclass
-class Layering:
+class Layering(msgspec.Struct):
     """Where everything is: `columns` lists places from top to bottom, `height` gives each its y in rows (from 0)."""
 
     columns: list[list[Place]]
     height: dict[Place, float]
-    paths: list[list[Place]] = field(default_factory=list)
+    paths: list[list[Place]] = []
     """For each edge the places it passes, its two boxes included."""
 
     @property

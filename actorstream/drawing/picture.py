@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from actorstream.topology.graph import Edge, Graph
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica
@@ -12,8 +13,7 @@ from actorstream.topology.spec import TopologySpec
 from actorstream.topology.timestamp import TIMESTAMP
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(msgspec.Struct, frozen=True):
     """One actor, or one replica of it. `column`: what its place from left to right follows (the actor's name)."""
 
     id: str
@@ -24,8 +24,7 @@ class Box:
     lane: int = 0
 
 
-@dataclass(frozen=True)
-class Arrow:
+class Arrow(msgspec.Struct, frozen=True):
     """Rows that go from one box to another; `direct`: by a call, with no queue between."""
 
     producer: str
@@ -34,14 +33,13 @@ class Arrow:
     direct: bool = False
 
 
-@dataclass
-class Picture:
+class Picture(msgspec.Struct):
     """A drawing. Boxes in topological order; `lanes` names the workers of a plan, and is empty for a graph."""
 
     title: str
-    boxes: list[Box] = field(default_factory=list)
-    arrows: list[Arrow] = field(default_factory=list)
-    lanes: list[str] = field(default_factory=list)
+    boxes: list[Box] = []
+    arrows: list[Arrow] = []
+    lanes: list[str] = []
 
 
 def picture_of_graph(graph: Graph) -> Picture:

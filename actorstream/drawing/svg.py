@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
+
+import msgspec
 
 from actorstream.drawing.layers import Layering, layered
 from actorstream.drawing.picture import Arrow, Box, Picture
@@ -16,8 +17,7 @@ CHAR, LINE, PAD, MARGIN, GAP = 7.0, 17, 12, 24, 18
 """Width of a character at 12.5 px, height of a line, paddings: pixels."""
 
 
-@dataclass(frozen=True)
-class _Rect:
+class _Rect(msgspec.Struct, frozen=True):
     x: float
     y: float
     width: float

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from actorstream.plan.compile import read_job
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from actorstream.plan.job import Job
 
 
-@dataclass(frozen=True)
-class JobFiles:
+class JobFiles(msgspec.Struct, frozen=True):
     """As `actorstream launch` takes them: topology and deployment file, overriding settings, a saved plan."""
 
     topology: Path

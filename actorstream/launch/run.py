@@ -8,9 +8,10 @@ import resource
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.launch.bind import check_bindings, placement_rows
@@ -31,15 +32,14 @@ if TYPE_CHECKING:
     from actorstream.topology.spec import TopologySpec
 
 
-@dataclass
-class RunResult:
+class RunResult(msgspec.Struct):
     """What a run leaves behind: the report, and the events of the in-memory sinks by actor name.
 
     `interrupted`: its sources ended early, and everything read was committed. `suspended`: it stopped at a checkpoint, from
     which another run can go on."""
 
     report: dict[str, Any]
-    collected: dict[str, list[Event]] = field(default_factory=dict)
+    collected: dict[str, list[Event]] = {}
     interrupted: Interrupted | None = None
     suspended: Suspended | None = None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import ConfigurationError, Problem, RunError
@@ -36,8 +36,7 @@ class Stopped(RunError):
     """The user interrupted the search."""
 
 
-@dataclass
-class Sustained:
+class Sustained(msgspec.Struct):
     """What a search has found."""
 
     topology: str
@@ -46,7 +45,7 @@ class Sustained:
     """Rows/s without a rate."""
     best: Verdict | None
     """Of the confirming run at the highest rate that holds."""
-    trials: list[Verdict] = field(default_factory=list)
+    trials: list[Verdict] = []
     workers: int = 0
     transport: str = ""
 

@@ -6,8 +6,8 @@ Pure decisions: no clock, no processes. What was seen of a run comes in as sampl
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 WARM_UP = 0.25
@@ -24,16 +24,15 @@ RISE = 2.0
 """A latency that is so many times what it was, and more than SLACK_S above it, keeps growing."""
 
 
-@dataclass
-class Samples:
+class Samples(msgspec.Struct):
     """What was seen of a run, sample by sample: times (s), rows the source had sent, and since the sample before, how
     many results there were and their latency from their entry on (mean and the 99th percentile, s)."""
 
-    times: list[float] = field(default_factory=list)
-    sent: list[int] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
-    latency_mean: list[float] = field(default_factory=list)
-    latency_p99: list[float] = field(default_factory=list)
+    times: list[float] = []
+    sent: list[int] = []
+    results: list[int] = []
+    latency_mean: list[float] = []
+    latency_p99: list[float] = []
 
     def add(self, time: float, sent: int, results: int, mean: float, p99: float) -> None:
         self.times.append(time)
@@ -53,8 +52,7 @@ class Samples:
         return max(int(np.argmax(np.array(self.sent) > 0)) - 1, 0)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """How a run at one rate went. Latencies are event-time latencies: from the moment at which a row was due by the
     rate to the release of its result, so the source's backlog counts. NaN where there were no results."""
 

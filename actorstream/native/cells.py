@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -32,8 +32,7 @@ MOST_ARGUMENTS: int = lib.AS_PROGRAM_ARGUMENTS
 MOST_STATE: int = lib.AS_USER_BYTES
 
 
-@dataclass(frozen=True)
-class UserState:
+class UserState(msgspec.Struct, frozen=True):
     """The state of a USER step: how many bytes, and the addresses of the functions that change, merge and (0: it begins as
     zeros) begin it. Whoever makes it keeps the functions alive."""
 
@@ -43,8 +42,7 @@ class UserState:
     begin: int = 0
 
 
-@dataclass(frozen=True)
-class Accumulator:
+class Accumulator(msgspec.Struct, frozen=True):
     """One accumulator: `what` of value column `value`; of FIRST and LAST also the first of its order columns, of USER and
     ROWS all value columns that it takes (`value` is the first), of USER what its state is."""
 

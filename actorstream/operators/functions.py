@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import NotInstalledError, Problem, SchemaError
@@ -40,8 +40,7 @@ from actorstream.topology.suggestions import did_you_mean, listed
 ALLOWED = f"a C function {C_SIGNATURE}: a Numba cfunc, a cffi or ctypes function pointer, an address"
 
 
-@dataclass(frozen=True)
-class NativeFunction:
+class NativeFunction(msgspec.Struct, frozen=True):
     """A C function that says itself which columns it takes and what it returns; what `native` may name.
 
     pointer: a Numba cfunc, a cffi or ctypes function pointer, or an address. columns: fields of fixed width.

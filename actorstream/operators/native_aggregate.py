@@ -4,8 +4,9 @@ them. Calls nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from actorstream.errors import Problem, SchemaError
 from actorstream.events.fields import Field
@@ -22,8 +23,7 @@ FUNCTIONS = ("native", "merge", "begin", "result")
 _TYPES = "bool, int, int8 ... uint64, float, float32, datetime"
 
 
-@dataclass(frozen=True)
-class NativeAggregate:
+class NativeAggregate(msgspec.Struct, frozen=True):
     """An aggregate in C; what `native` in `aggregates` may name. All functions have one signature (docs/operators.md):
 
         int32_t function(const void *const *columns, int64_t rows, void *out)
@@ -45,8 +45,7 @@ class NativeAggregate:
     state: int | None = None
 
 
-@dataclass(frozen=True)
-class NativeOutput:
+class NativeOutput(msgspec.Struct, frozen=True):
     """A native aggregate that comes out, checked.
 
     Attributes:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.machine import Machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """What one process is bound to.
 
     Attributes:

@@ -6,7 +6,6 @@ Everything here is decided before the run, the same for every worker, and needs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -233,10 +232,10 @@ def inputs_of_plan(
 def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:
     """The graph with as many replicas of each actor as a plan has."""
     actors = {
-        name: replace(actor, replicas=counts.get(name, actor.replicas))
+        name: msgspec.structs.replace(actor, replicas=counts.get(name, actor.replicas))
         for name, actor in graph.actors.items()
     }
-    return replace(graph, actors=actors)
+    return msgspec.structs.replace(graph, actors=actors)
 
 
 def _graph_of(

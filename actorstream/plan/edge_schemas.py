@@ -5,8 +5,9 @@ Decided before the run, the same in every worker. A system column is carried onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from actorstream.events.schema import Schema
 from actorstream.topology.serial import POSITION
@@ -21,8 +22,7 @@ TIME = "_time"
 WATERMARK = "_watermark"
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeSchemas:
+class EdgeSchemas(msgspec.Struct, frozen=True):
     """The schemas of one edge.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from actorstream.metrics.counters import CounterTable
 from actorstream.plan.chains import ChainLink
@@ -28,8 +29,7 @@ FEW_ROWS = 64
 """Jumbo tuples of at most so many rows are made of a larger batch together, not one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobChannel:
+class JobChannel(msgspec.Struct, frozen=True):
     """A channel of the job: which edge it belongs to, from which replica (by plan number) to which."""
 
     channel: Channel
@@ -40,8 +40,7 @@ class JobChannel:
     """Between processes; else it is a queue inside one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeLink:
+class TreeLink(msgspec.Struct, frozen=True):
     """A channel of the job from one worker of a plan to its parent or a child, by replica numbers of the plan."""
 
     channel: Channel
@@ -51,8 +50,7 @@ class TreeLink:
     """Numbers of the two in the synchronization plan, from 1."""
 
 
-@dataclass
-class Job:
+class Job(msgspec.Struct, dict=True):
     """Everything a worker needs to know to run its part; the same object in every process.
 
     `processes` is 1 where the transport does not cross processes: all workers of the plan then take turns in it."""
@@ -62,16 +60,16 @@ class Job:
     transport: type[Transport]
     counters: CounterTable
     processes: int
-    channels: list[JobChannel] = field(default_factory=list)
-    fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
+    channels: list[JobChannel] = []
+    fused: dict[int, tuple[int, Edge]] = {}
     """Replica -> the replica that calls it directly, and by which edge."""
     merged: frozenset[int] = frozenset()
     """Channels to actors of several inputs which batches need not wait in (`plan.fuse.merged_calls`)."""
-    edge_schemas: dict[int, EdgeSchemas] = field(default_factory=dict)
+    edge_schemas: dict[int, EdgeSchemas] = {}
     """Edge -> what its rows look like on the way."""
-    serial: SerialPlan = field(default_factory=SerialPlan)
+    serial: SerialPlan = msgspec.field(default_factory=SerialPlan)
     """Which edges are in serial order, and what their rows carry for it."""
-    timestamp: TimestampPlan = field(default_factory=TimestampPlan)
+    timestamp: TimestampPlan = msgspec.field(default_factory=TimestampPlan)
     """Which edges are in timestamp order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
@@ -81,15 +79,15 @@ class Job:
     """Whether a source that somebody listens to has an `idle_timeout`."""
     restored: Checkpoint | None = None
     """What this run goes on from; None: from the beginning."""
-    kernels: dict[str, float] = field(default_factory=dict)
+    kernels: dict[str, float] = {}
     """Actors whose kernels go to threads -> how many of one replica's may be under way at once."""
-    source_chains: dict[int, list[ChainLink]] = field(default_factory=dict)
+    source_chains: dict[int, list[ChainLink]] = {}
     """Replica of a source -> the replicas behind it that may run as one native chain."""
-    gates: dict[str, str] = field(default_factory=dict)
+    gates: dict[str, str] = {}
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
-    programs: dict[str, ProgramDeployment] = field(default_factory=dict)
+    programs: dict[str, ProgramDeployment] = {}
     """Actors with `order = "dependency"` -> their planned program."""
-    tree: list[TreeLink] = field(default_factory=list)
+    tree: list[TreeLink] = []
     """Channels between workers of a synchronization plan that are in different processes."""
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from actorstream.actors.actor import Actor, event_hooks, takes_batches
 from actorstream.actors.contract import has_kernel

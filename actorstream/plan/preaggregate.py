@@ -7,8 +7,9 @@ the aggregate's late rows and dead letters go. `pre_aggregation = false` in a de
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from actorstream.plan.event_time import behind_idle_sources
 from actorstream.topology.graph import FIRST_STEP, Edge, Graph, GraphActor, Redrawn

@@ -6,8 +6,9 @@ Pure; the same in every process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from actorstream.plan.job import TreeLink
 from actorstream.topology.serial import POSITION

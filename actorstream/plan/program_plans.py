@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.survey import ROWS, Survey, is_at_rest, survey

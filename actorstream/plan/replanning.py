@@ -8,7 +8,6 @@ changes no choice: so what another plan would gain is told by the model under th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,7 @@ WORTH = 1.05
 """A plan is another one only if the model says that it gains more than this."""
 
 
-@dataclass(frozen=True)
-class MeasuredCost:
+class MeasuredCost(msgspec.Struct, frozen=True):
     """One actor: nanoseconds a row by the profile and as measured."""
 
     actor: str
@@ -36,8 +34,7 @@ class MeasuredCost:
     measured_ns: float
 
 
-@dataclass(frozen=True)
-class PlanComparison:
+class PlanComparison(msgspec.Struct, frozen=True):
     """What a run says of its plan.
 
     Attributes:
@@ -67,7 +64,7 @@ def compare(
     """What the report of a run of `plan` says of it. `inputs`: what it was made from."""
     assert plan.model is not None
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
-    measured = replace(inputs, profile=profile)
+    measured = msgspec.structs.replace(inputs, profile=profile)
     now = ingress_of(plan, graph, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
     best = found.model.ingress if found.model is not None else 0.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,8 +57,7 @@ GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
 
-@dataclass(frozen=True)
-class RlasInputs:
+class RlasInputs(msgspec.Struct, frozen=True):
     """What a plan is made from, besides the graph."""
 
     profile: Profile
@@ -69,8 +67,7 @@ class RlasInputs:
     """The socket of each rank, where others have started these; None: as many workers are started as the plan wants."""
 
 
-@dataclass(frozen=True)
-class RankHosts:
+class RankHosts(msgspec.Struct, frozen=True):
     """The hosts of ranks that others have started.
 
     Attributes:
@@ -164,8 +161,7 @@ def even_counts(machine: MachineModel) -> list[int]:
     return sorted({min(each, EVERYWHERE) for each in cores})
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A plan on sockets, dealt to workers. `rates`: what the workers let in."""
 
     graph: Graph
@@ -212,7 +208,7 @@ def _cut(whole: Candidate, inputs: RlasInputs, deploy: DeploySpec) -> Candidate:
     dataflow = operators_of(graph, True, dealt.assignment)
     sockets = {(each.actor, each.index): each.socket for each in found.replicas}
     rates = rates_of(dataflow, counts, dealt.assignment, sockets, inputs, deploy)
-    return replace(dealt, dataflow=dataflow, rates=rates)
+    return msgspec.structs.replace(dealt, dataflow=dataflow, rates=rates)
 
 
 def even_shares(best: Candidate, autos: Sequence[str], machine: MachineModel) -> list[dict[str, int]]:

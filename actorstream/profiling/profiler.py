@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -319,7 +318,9 @@ class Profiler:
 def _quiet(graph: Graph) -> Graph:
     """The graph with sinks that take rows and keep nothing in place of those that print."""
     actors = {
-        name: replace(actor, cls=NullSink, keys={}) if actor.contract.destination == "console" else actor
+        name: msgspec.structs.replace(actor, cls=NullSink, keys={})
+        if actor.contract.destination == "console"
+        else actor
         for name, actor in graph.actors.items()
     }
     return Graph(graph.name, actors, graph.edges, graph.file, graph.root)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.connectors.null import NullSink
 from actorstream.placement.rlas import dataflow_of
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 FEED, OUT = "feed.", "out."
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """What is measured as one: an actor, or a chain whose members call each other directly; head first."""
 
     members: tuple[str, ...]

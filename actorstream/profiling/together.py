@@ -8,7 +8,6 @@ profile are those of operators alone, raised or lowered to what such a run takes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -29,8 +28,7 @@ WITHIN = 0.01
 """Part of its time that an actor takes to send, below which it sends within its hooks."""
 
 
-@dataclass(frozen=True)
-class ActorWork:
+class ActorWork(msgspec.Struct, frozen=True):
     """Counts of one actor in a run.
 
     Attributes:
@@ -52,8 +50,7 @@ class ActorWork:
 NO_WORK = ActorWork(0, 0, 0)
 
 
-@dataclass(frozen=True)
-class WholeRun:
+class WholeRun(msgspec.Struct, frozen=True):
     """A run after its warm-up. `cpu_ns`: processor time of the process in which all actors ran."""
 
     cpu_ns: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,11 +37,10 @@ BEGIN_S = 60.0
 """How long a stage may take until it has its first row."""
 
 
-@dataclass
-class Watched:
+class Watched(msgspec.Struct):
     """What was seen of a stage. `memory_bytes`: traffic of its process with memory; None: this system does not count it."""
 
-    looks: list[Look] = field(default_factory=list)
+    looks: list[Look] = []
     memory_bytes: int | None = None
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import entry_points
+
+import msgspec
 
 from actorstream.errors import Problem
 from actorstream.topology.deploy import DeploySpec
@@ -19,8 +20,7 @@ SCHEDULES = ("none", "ct", "lp", "et", "qst")
 PLACEMENTS = ("spread", "round-robin", "first-fit", "rlas")
 
 
-@dataclass(frozen=True)
-class Available:
+class Available(msgspec.Struct, frozen=True):
     """Names that can be used now; others that are promised are "not available in this version"."""
 
     orders: tuple[str, ...] = ("none",)

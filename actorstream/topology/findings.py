@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -39,8 +38,7 @@ PlainOutputs = dict[str, dict[str, PlainSchema]]
 """Actor -> its outputs."""
 
 
-@dataclass
-class HostFindings:
+class HostFindings(msgspec.Struct):
     """Keeps what the checks of actors have found on one host.
 
     Attributes:
@@ -49,9 +47,9 @@ class HostFindings:
         problems: actor -> the problems of its files that matter only if one of its replicas runs on this host.
     """
 
-    outputs: dict[str, dict[str, Schema]] = field(default_factory=dict)
+    outputs: dict[str, dict[str, Schema]] = {}
     given: dict[str, dict[str, Schema]] | None = None
-    problems: dict[str, list[Problem]] = field(default_factory=dict)
+    problems: dict[str, list[Problem]] = {}
 
     def plain(self) -> PlainOutputs:
         """The outputs that this host has found, to be sent."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,8 +22,7 @@ FIRST_STEP = ".local"
 """Ends the name of the first step of an `aggregate`, which stands before it and is no actor of the user's."""
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """One input of one consumer. `index`: its number in the graph; `input`: its rank at the consumer."""
 
     index: int
@@ -55,8 +54,7 @@ class Edge:
         return text if self.order == "none" else f"{text}, {self.order}{' (implied)' * self.implied}"
 
 
-@dataclass
-class GraphActor:
+class GraphActor(msgspec.Struct, dict=True):
     """One actor with its class found, its keys converted and the schemas of its outputs known."""
 
     name: str
@@ -69,10 +67,10 @@ class GraphActor:
     auto: bool = False
     """`replicas = "auto"`: a placement may choose another number."""
     on_error: str = "fail"
-    outputs: dict[str, Schema] = field(default_factory=dict)
+    outputs: dict[str, Schema] = {}
     """Own outputs, then `late` and `dead`."""
-    inputs: list[Edge] = field(default_factory=list)
-    input_schemas: list[Schema] = field(default_factory=list)
+    inputs: list[Edge] = []
+    input_schemas: list[Schema] = []
     timed: bool = False
     """Whether its rows have an event time, as a field or by descent."""
     planning: Planning | None = None
@@ -91,15 +89,14 @@ class GraphActor:
         return self.cls(**self.keys)
 
 
-@dataclass
-class Graph:
+class Graph(msgspec.Struct, dict=True):
     """A checked topology. `actors` are in topological order (ties: as written); edges by consumer."""
 
     name: str
     actors: dict[str, GraphActor]
     edges: list[Edge]
     file: str = ""
-    root: Path = field(default_factory=Path.cwd)
+    root: Path = msgspec.field(default_factory=Path.cwd)
 
     def consumers(self, actor: str, output: str | None = None) -> list[Edge]:
         """Edges that leave `actor`, or one of its outputs."""

@@ -6,9 +6,10 @@ One listing names what is wrong in all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.available import Available, check_deploy
@@ -21,8 +22,7 @@ from actorstream.topology.spec import TopologySpec
 from actorstream.topology.validate import check_graph
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """A topology that is right, and how it is to be run."""
 
     spec: TopologySpec

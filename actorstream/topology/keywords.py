@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import typing
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.errors import Problem
 from actorstream.topology.conversion import MismatchError, allowed_by, convert
@@ -16,8 +18,7 @@ from actorstream.topology.suggestions import listed, nearest
 from actorstream.topology.written import Written
 
 
-@dataclass(frozen=True)
-class Keyword:
+class Keyword(msgspec.Struct, frozen=True):
     """One keyword of an actor's constructor."""
 
     name: str

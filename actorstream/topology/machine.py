@@ -6,22 +6,21 @@ Only `read_machine` looks at a real one (affinity, /sys, cgroup); nothing here c
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from actorstream.native.cpus import usable_cpus
 
 
-@dataclass(frozen=True)
-class Core:
+class Core(msgspec.Struct, frozen=True):
     """One logical CPU that this process may use, and the memory node it belongs to."""
 
     id: int
     node: int = 0
 
 
-@dataclass(frozen=True)
-class NumaNode:
+class NumaNode(msgspec.Struct, frozen=True):
     """One NUMA node: its memory in bytes (0: unknown), and its distance to each node as the firmware says."""
 
     id: int
@@ -29,8 +28,7 @@ class NumaNode:
     distances: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """Cores of the affinity mask in ascending order, nodes, and the cgroup's CPU quota (None: no quota)."""
 
     cores: tuple[Core, ...]

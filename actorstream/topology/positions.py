@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 Path = tuple[str | int, ...]
 """Keys and array indices from the root of a document: ``("actors", "count", "inputs", 0, "key")``."""
@@ -39,12 +40,11 @@ class Repeat(NamedTuple):
     end: int
 
 
-@dataclass
-class Positions:
+class Positions(msgspec.Struct):
     """Lines (1-based) of every key, table and array element of a text, and the repeated definitions in it."""
 
-    lines: dict[Path, int] = field(default_factory=dict)
-    repeats: list[Repeat] = field(default_factory=list)
+    lines: dict[Path, int] = {}
+    repeats: list[Repeat] = []
     too_deep: int = 0
     """The line where values lie in more than DEEPEST others, and the scan stopped; 0: none do."""
 

@@ -16,8 +16,10 @@ An actor with `order = "serial"` sees what it would see if everything upstream r
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.topology.graph import Edge, Graph, GraphActor
 
@@ -32,8 +34,7 @@ BASE = "actorstream.actors.actor"
 """Where the hooks are defined that do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(msgspec.Struct, frozen=True):
     """How an actor says the order of the rows that it emits into a serial region.
 
     Attributes:
@@ -53,8 +54,7 @@ class Numbered:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SerialPlan:
+class SerialPlan(msgspec.Struct, frozen=True):
     """Serial order of a whole graph.
 
     Attributes:
@@ -64,8 +64,8 @@ class SerialPlan:
         phases: numbers that each hand-over of a numbering point takes: one for its rows, one for what each actor fires.
     """
 
-    edges: dict[int, str] = field(default_factory=dict)
-    producers: dict[str, Numbered] = field(default_factory=dict)
+    edges: dict[int, str] = {}
+    producers: dict[str, Numbered] = {}
     merging: frozenset[str] = frozenset()
     phases: int = 1
 

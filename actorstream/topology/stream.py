@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.topology.spec import InputSpec
 
@@ -46,8 +48,7 @@ class Collected(Sequence[Any]):
         return repr(self._events) if self.finished else f"<Collected {self.actor!r}, before the run>"
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(msgspec.Struct, frozen=True):
     """One output of an actor. The methods that say how it is read answer a new stream and change nothing."""
 
     topology: Topology

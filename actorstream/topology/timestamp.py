@@ -15,8 +15,10 @@ ordinals): viper-scalegate section 3, made strict for ties. For that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.topology.graph import Edge, Graph, GraphActor
 from actorstream.topology.schemas import keyed_by
@@ -33,8 +35,7 @@ PARTITIONS = 1 << 20
 """Origins that each source has room for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sequenced:
+class Sequenced(msgspec.Struct, frozen=True):
     """How an actor says the order of the rows that it emits into a timestamp region.
 
     Attributes:
@@ -61,8 +62,7 @@ class Sequenced:
     sorts_ties: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TimestampPlan:
+class TimestampPlan(msgspec.Struct, frozen=True):
     """Timestamp order of a whole graph.
 
     Attributes:
@@ -71,7 +71,7 @@ class TimestampPlan:
     """
 
     edges: frozenset[int] = frozenset()
-    producers: dict[str, Sequenced] = field(default_factory=dict)
+    producers: dict[str, Sequenced] = {}
 
 
 def timestamp_plan(graph: Graph) -> TimestampPlan:

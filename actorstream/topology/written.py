@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from actorstream.errors import Problem
 from actorstream.topology.positions import Path as KeyPath
@@ -18,18 +19,17 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-@dataclass
-class Written:
+class Written(msgspec.Struct):
     """File and line by key path. Keys given with --set and actors made in Python have places of their own."""
 
     file: str = ""
     """As the user wrote it, for messages."""
-    folder: Path = field(default_factory=Path.cwd)
+    folder: Path = msgspec.field(default_factory=Path.cwd)
     """What relative paths in the file refer to."""
-    positions: Positions = field(default_factory=Positions)
-    overrides: dict[KeyPath, str] = field(default_factory=dict)
+    positions: Positions = msgspec.field(default_factory=Positions)
+    overrides: dict[KeyPath, str] = {}
     """Key path -> what gave it instead of the file: ``--set actors.split.replicas=2``."""
-    places: dict[KeyPath, tuple[str, int]] = field(default_factory=dict)
+    places: dict[KeyPath, tuple[str, int]] = {}
     """Key path -> (file, line) of Python code that gave it."""
 
     def at(self, path: KeyPath) -> tuple[str, int]:

@@ -21,9 +21,10 @@ worker's end of it. Rules that every transport keeps, and that `actorstream.test
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.fabric import Fabric as Fabric
@@ -157,8 +158,7 @@ def follows(frame: Frame, head: Frame, row: int) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(msgspec.Struct, frozen=True):
     """One directed channel of the plan between two replicas, with the doorbell bits of its two ends."""
 
     id: int

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOver:
+class HandedOver(msgspec.Struct, frozen=True):
     """A fabric on its way to a process that did not inherit it: what the transport says of it, and open descriptors."""
 
     description: bytes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import msgspec
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -41,8 +42,7 @@ class PieceSending(Protocol):
         changed. There is no credit, or the rows have `most` bytes or more, or they cannot be encoded; `send_nowait` says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventWatch:
+class EventWatch(msgspec.Struct, frozen=True):
     """See `ReceiveChannel.watch_events`."""
 
     wait: Callable[[int], Any]

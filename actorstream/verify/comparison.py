@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
+
+import msgspec
 
 ReadLines = Callable[[], Iterable[bytes]]
 """Starts again at the first row whenever it is called."""
@@ -18,8 +19,7 @@ HELD_ROWS = 1_000_000
 """Rows of one side whose digests are held at once, to find which of them differ."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The first place at which an output differs from the baseline's.
 
     Attributes:

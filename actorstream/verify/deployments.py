@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
 from typing import Any
+
+import msgspec
 
 Choice = Mapping[str, Any]
 """Dotted keys, as `--set` takes them, and their values; empty: as the deployment says."""
@@ -28,8 +29,7 @@ DEFAULT_BATCH = 512
 """The mean of the sizes that are drawn in a run with delays if no size is set, about."""
 
 
-@dataclass(frozen=True)
-class Dimension:
+class Dimension(msgspec.Struct, frozen=True):
     """One thing in which deployments differ.
 
     Attributes:
@@ -41,12 +41,11 @@ class Dimension:
 
     name: str
     choices: tuple[Choice, ...]
-    baseline: Choice = field(default_factory=dict)
+    baseline: Choice = {}
     given: bool = False
 
 
-@dataclass(frozen=True)
-class Deployment:
+class Deployment(msgspec.Struct, frozen=True):
     """One run: its number (0: the baseline) and what it has of each dimension."""
 
     number: int

@@ -10,10 +10,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from actorstream.plan.compile import available
 from actorstream.plan.registry import registry
@@ -32,13 +33,12 @@ SAID_LINES = 12
 """Of what a run that failed has said, the last so many are repeated."""
 
 
-@dataclass
-class Ran:
+class Ran(msgspec.Struct):
     """What one run has left: rows by sink (or part of one), files by the same names, or the error that ended it."""
 
     seconds: float
-    rows: dict[str, ReadLines] = field(default_factory=dict)
-    files: dict[str, Path] = field(default_factory=dict)
+    rows: dict[str, ReadLines] = {}
+    files: dict[str, Path] = {}
     error: str | None = None
     busiest: int = 0
     """Rows into or out of the actor that had the most."""

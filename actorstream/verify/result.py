@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from actorstream.verify.comparison import Difference
 from actorstream.verify.deployments import Deployment
@@ -19,8 +21,7 @@ class NotTheSame(AssertionError):
         self.result = result
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """One run beside the baseline.
 
     Attributes:
@@ -48,8 +49,7 @@ class Outcome:
         return "same" if self.difference is None else f"DIFFERENT: {self.difference.sink}"
 
 
-@dataclass
-class Verified:
+class Verified(msgspec.Struct):
     """The runs of one verification; `same` if all of them gave the baseline's output."""
 
     topology: str
@@ -60,10 +60,10 @@ class Verified:
     rows: dict[str, int]
     """Sink -> rows of the baseline."""
     seed: int
-    outcomes: list[Outcome] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
-    time_hints: list[str] = field(default_factory=list)
+    outcomes: list[Outcome] = []
+    notes: list[str] = []
+    hints: list[str] = []
+    time_hints: list[str] = []
     files: tuple[Path, ...] = ()
     """The baseline's, where they were kept."""
 

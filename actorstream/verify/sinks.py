@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from actorstream.errors import Problem
 
@@ -20,8 +21,7 @@ FIXED_ROUTES = ("key", "range", "broadcast", "global")
 """Routes that give a row to the same replica however rows are batched."""
 
 
-@dataclass(frozen=True)
-class SinkOutput:
+class SinkOutput(msgspec.Struct, frozen=True):
     """What a sink leaves behind.
 
     Attributes:

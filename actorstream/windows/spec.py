@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -42,8 +41,7 @@ LONGEST = 1 << 60
 """Units a duration may at most have, so that no window end passes 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowSpec:
+class WindowSpec(msgspec.Struct, frozen=True):
     """One window definition. Durations are in units of event time; `size` of a count window is rows.
 
     Attributes:

@@ -5,12 +5,12 @@ have other numbers."""
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.coordinator import Coordinator

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from actorstream.dgs.consistency.conditions import InconsistentError, Violation
 from actorstream.dgs.consistency.draws import Draw, Draws, ReachableState, sorted_tags

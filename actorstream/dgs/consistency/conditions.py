@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from copy import copy, deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -38,8 +37,7 @@ CONDITIONS = {
 """Name -> what must hold. The first three are the paper's."""
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """An example for which a condition does not hold, in the terms of the program.
 
     Attributes:

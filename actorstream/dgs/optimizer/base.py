@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.plan import PlanWorker, SynchronizationPlan
@@ -13,8 +14,7 @@ from actorstream.dgs.tags import ImplementationTag, order_of
 Tags = frozenset[ImplementationTag]
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What is to be planned.
 
     Args:
@@ -26,9 +26,9 @@ class Question:
     """
 
     dependence: Dependence
-    rates: Mapping[ImplementationTag, float] = field(default_factory=dict)
-    places: Mapping[ImplementationTag, str] = field(default_factory=dict)
-    types: StateTypes = field(default_factory=StateTypes)
+    rates: Mapping[ImplementationTag, float] = {}
+    places: Mapping[ImplementationTag, str] = {}
+    types: StateTypes = msgspec.field(default_factory=StateTypes)
     workers: int = 1 << 30
 
     def rate(self, tags: Iterable[ImplementationTag]) -> float:
@@ -41,8 +41,7 @@ Optimizer = Callable[[Question], SynchronizationPlan]
 most, and the same one each time. `split` and `typed` make one of a rule for which parts go apart."""
 
 
-@dataclass(frozen=True)
-class TagTree:
+class TagTree(msgspec.Struct, frozen=True):
     """A plan before it has types: what a worker is responsible for itself, and the two below it."""
 
     own: Tags

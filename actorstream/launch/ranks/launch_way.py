@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from actorstream.errors import ActorstreamError
 from actorstream.topology.load import load_deploy
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from actorstream.transports.assembly import Assembly
 
 
-@dataclass(frozen=True)
-class LaunchWay:
+class LaunchWay(msgspec.Struct, frozen=True):
     """Of one launch. `assembly`: the processes of which this one is a rank. `starter`: the command that starts the ranks, each
     of which has this process's command line. Neither: workers are forked."""
 

@@ -10,12 +10,12 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from actorstream.errors import Problem
 from actorstream.events.fields import Field, Kind
@@ -19,8 +20,7 @@ from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.windows.spec import COUNT, SESSION, SLIDING, TUMBLING, WindowSpec, parse_window, units_of
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True):
     """One aggregation.
 
     Attributes:

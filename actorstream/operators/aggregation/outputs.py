@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
@@ -32,8 +32,7 @@ def how_of(field: Field | Type) -> int:
     return _HOWS.get(field.kind, kernels.SIGNED)
 
 
-@dataclass(frozen=True)
-class AggregateOutput:
+class AggregateOutput(msgspec.Struct, frozen=True):
     """One aggregate that comes out.
 
     Attributes:

@@ -4,8 +4,9 @@ expressions. What an aggregate does with them is the operator's business."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from actorstream.events.schema import Schema
 from actorstream.operators.expressions.check import Checker
@@ -17,8 +18,7 @@ from actorstream.operators.expressions.tree import Call
 from actorstream.topology.suggestions import did_you_mean, listed
 
 
-@dataclass(frozen=True)
-class AggregateCall:
+class AggregateCall(msgspec.Struct, frozen=True):
     """`name` of `arguments`; errors about an argument are for `text` at its place (`fail`)."""
 
     text: str

@@ -6,9 +6,9 @@ Knows registers and nothing of types, nulls or batches; those are spelt out by `
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from actorstream.native.address import address_of
@@ -39,8 +39,7 @@ FAILING = {
 }  # fmt: skip
 
 
-@dataclass
-class Instruction:
+class Instruction(msgspec.Struct):
     """An instruction before it has registers: a, b and c are numbers of other steps, or of columns."""
 
     name: str
@@ -71,13 +70,12 @@ def bits(value: float) -> int:
     return int(struct.unpack("<q", struct.pack("<d", value))[0])
 
 
-@dataclass
-class Assembler:
+class Assembler(msgspec.Struct):
     """Steps in order. Every method answers the number of the step whose value it is."""
 
-    steps: list[Instruction] = field(default_factory=list)
+    steps: list[Instruction] = []
     origin: Any = None
-    _known: dict[Any, int] = field(default_factory=dict)
+    _known: dict[Any, int] = {}
 
     def emit(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from actorstream.events.fields import INTEGERS, Kind
 from actorstream.events.schema import TIME_UNITS
@@ -24,8 +25,7 @@ Build = Callable[["Checker", Call, list[Node]], Node]
 AGGREGATES = ("count", "sum", "mean", "avg", "first", "last", "count_distinct", "quantile")
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """`usage`: how it is called, for messages; it takes `least` to `most` arguments (-1: any number)."""
 
     usage: str

@@ -14,7 +14,7 @@ list        = "(" expression "," ... ")" | "[" expression, ... "]"
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from actorstream.errors import ConfigurationError
 from actorstream.operators.expressions.errors import ExpressionError

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+
+class Syntax(msgspec.Struct, frozen=True):
     """A part of an expression, from character `start` to before `end`."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Literal(Syntax):
+class Literal(Syntax, frozen=True):
     """An int, float, bool, str, bytes, or None."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Syntax):
+class Name(Syntax, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Negative(Syntax):
+class Negative(Syntax, frozen=True):
     operand: Syntax
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic(Syntax):
+class Arithmetic(Syntax, frozen=True):
     """`operator`: one of + - * / // %."""
 
     operator: str
@@ -40,29 +36,25 @@ class Arithmetic(Syntax):
     right: Syntax
 
 
-@dataclass(frozen=True, slots=True)
-class Logic(Syntax):
+class Logic(Syntax, frozen=True):
     """`operator`: "and" or "or", over at least two parts."""
 
     operator: str
     parts: tuple[Syntax, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Syntax):
+class Not(Syntax, frozen=True):
     operand: Syntax
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison(Syntax):
+class Comparison(Syntax, frozen=True):
     """operands[0] operators[0] operands[1] operators[1] ...: chained as in Python."""
 
     operators: tuple[str, ...]
     operands: tuple[Syntax, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Membership(Syntax):
+class Membership(Syntax, frozen=True):
     """`item in (a, b)`, or `item in container` with one text."""
 
     item: Syntax
@@ -71,14 +63,12 @@ class Membership(Syntax):
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NullTest(Syntax):
+class NullTest(Syntax, frozen=True):
     operand: Syntax
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Syntax):
+class Call(Syntax, frozen=True):
     name: str
     name_end: int
     arguments: tuple[Syntax, ...]

@@ -5,9 +5,9 @@ A row is kept once, however many windows it is in, and let go with the last of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import DataError
@@ -31,8 +31,7 @@ CHUNK_PARTS = 64
 """Or until they are so many: each keeps the memory of the jumbo tuple that it came in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True):
     """What windows that close have: `window[i]` has row `index[i]` of `rows` (None: row i), in the order of arrival."""
 
     rows: Batch

@@ -6,7 +6,9 @@ A chain of direct calls is one operator: its members' times are added, and betwe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.placement.rlas.dataflow import Dataflow, PlannedOperator
@@ -19,20 +21,18 @@ MADE = -1
 """Stands for the number of a flow where a source makes a tuple instead of reading one."""
 
 
-@dataclass(frozen=True)
-class EntryCost:
+class EntryCost(msgspec.Struct, frozen=True):
     """The cost of a tuple that enters an operator by one flow."""
 
     execute_ns: float
     memory_bytes: float
-    leaving: dict[int, float] = field(default_factory=dict)
+    leaving: dict[int, float] = {}
     """Number of a leaving flow -> tuples on it."""
     beside_ns: float = 0.0
     """More, where another replica of the operator is on the same core."""
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(msgspec.Struct, frozen=True):
     """Costs of a dataflow at one size of jumbo tuples. Operators and flows go by their numbers in the dataflow."""
 
     dataflow: Dataflow
@@ -44,11 +44,11 @@ class Costs:
     """N of each flow's tuples: what a consumer fetches of them."""
     rows: float
     hertz: float
-    routing: list[float] = field(default_factory=list)
+    routing: list[float] = []
     """Of each flow: nanoseconds that a tuple takes more where it goes to one of several replicas; empty: `entries` have it."""
-    hops: list[float] = field(default_factory=list)
+    hops: list[float] = []
     """Of each flow: nanoseconds that a tuple takes its producer more where the consumer is in another worker."""
-    apart: list[float] = field(default_factory=list)
+    apart: list[float] = []
     """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
 
     def routed(self, replicas: list[int]) -> Costs:

@@ -8,16 +8,16 @@ replica and second) is the inverse of the highest ingress that a placement susta
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from functools import cached_property
+
+import msgspec
 
 from actorstream.native.placement import PlacementProblem
 from actorstream.placement.rlas.costs import MADE, Costs
 from actorstream.placement.rlas.machine_model import MachineModel
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Replicas `first` to `first + size - 1` of an operator."""
 
     operator: int
@@ -25,8 +25,7 @@ class Group:
     size: int
 
 
-@dataclass(frozen=True)
-class GroupLink:
+class GroupLink(msgspec.Struct, frozen=True):
     """What goes from one group to another at an ingress of one tuple per second."""
 
     group: int
@@ -38,8 +37,7 @@ class GroupLink:
     flow: int
 
 
-@dataclass
-class Instance:
+class Instance(msgspec.Struct, dict=True):
     """A problem. Seconds per tuple of ingress unless said."""
 
     costs: Costs
@@ -52,17 +50,17 @@ class Instance:
     """Of each group: bytes of memory traffic."""
     divisor: list[float]
     """Of each group: how many of its replicas share its work evenly."""
-    entering: list[list[GroupLink]] = field(default_factory=list)
-    leaving: list[list[GroupLink]] = field(default_factory=list)
-    latency: list[list[float]] = field(default_factory=list)
+    entering: list[list[GroupLink]] = []
+    leaving: list[list[GroupLink]] = []
+    latency: list[list[float]] = []
     """Seconds: consumer's socket, producer's socket; 0 on the diagonal, as T^e has it in it."""
-    alike: list[int] = field(default_factory=list)
+    alike: list[int] = []
     """Groups with the same number are interchangeable."""
-    beside: list[float] = field(default_factory=list)
+    beside: list[float] = []
     """Of each group: seconds more, on a core of the profile, where another replica of its operator is on the same core."""
     ingress: float = 0.0
     """Offered tuples per second; 0: any number."""
-    _sent: dict[tuple[int, int], float] = field(default_factory=dict)
+    _sent: dict[tuple[int, int], float] = {}
     """(group, flow) -> tuples per second that the group sends, each once."""
 
     @property

@@ -7,14 +7,14 @@ and the highest load relative to what there is gives it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.placement.rlas.instance import Instance
 from actorstream.placement.rlas.socket_plan import PredictedRate, SocketUse
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """See SocketPlan for the fields."""
 
     ingress: float

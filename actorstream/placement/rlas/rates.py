@@ -7,14 +7,14 @@ that gets less passes all of it on (case 2). Nothing here holds producers back: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.placement.rlas.costs import MADE
 from actorstream.placement.rlas.instance import Instance
 
 
-@dataclass(frozen=True)
-class GroupRate:
+class GroupRate(msgspec.Struct, frozen=True):
     """Rates of one group of replicas, in tuples per second."""
 
     arriving: float
@@ -62,8 +62,7 @@ def group_rates(instance: Instance, places: Sequence[int], ingress: float = 0.0)
     return found
 
 
-@dataclass(frozen=True)
-class Shortage:
+class Shortage(msgspec.Struct, frozen=True):
     """A constraint of Eq. 3, 4 or 5 that a plan does not satisfy. `needed` and `there` in the constraint's unit."""
 
     constraint: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from actorstream.placement.rlas.costs import MADE, Costs
 from actorstream.placement.rlas.instance import Instance, instance_of
@@ -26,8 +27,7 @@ SHARES = (1.0, 0.94, 0.88, 0.8, 0.65, 0.5)
 """Of all replicas there may be, when they are shared out anew."""
 
 
-@dataclass
-class PlacedGroups:
+class PlacedGroups(msgspec.Struct):
     """Replicas on sockets. `instance` has a group for every replica."""
 
     instance: Instance
@@ -35,8 +35,7 @@ class PlacedGroups:
     peak: float
 
 
-@dataclass
-class Scaling:
+class Scaling(msgspec.Struct):
     """One optimisation: what was placed, and what it cost. `latency`: other nanoseconds than the machine's."""
 
     costs: Costs
@@ -45,7 +44,7 @@ class Scaling:
     latency: list[list[float]] | None = None
     steps: int = 0
     complete: bool = True
-    placed: dict[tuple[int, ...], PlacedGroups] = field(default_factory=dict)
+    placed: dict[tuple[int, ...], PlacedGroups] = {}
 
     @property
     def most(self) -> int:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from actorstream.placement.rlas.instance import GroupLink, Instance
 
 
-@dataclass(frozen=True)
-class WorkerRates:
+class WorkerRates(msgspec.Struct, frozen=True):
     """`ingress`: tuples per second of all sources together. `busiest`: the worker that limits it; None: a socket or the offered
     ingress does."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import ConfigurationError, Problem
@@ -29,8 +29,7 @@ MOST_RUN = 1024
 """Frames that are taken in at once."""
 
 
-@dataclass(slots=True)
-class RowOrder:
+class RowOrder(msgspec.Struct):
     """What the rows of one lane carry for their order.
 
     Attributes:

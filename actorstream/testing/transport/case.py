@@ -13,10 +13,11 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from actorstream.testing.transport.check import Check
 from actorstream.testing.transport.side import PLAN, CheckFailed, Side
@@ -48,8 +49,7 @@ def ways_of(check: Check, transport_class: type[Transport]) -> list[Way]:
     return [*together, Way.APART, *([Way.HANDED] if hands_over else [])]
 
 
-@dataclass(frozen=True)
-class TransportCase:
+class TransportCase(msgspec.Struct, frozen=True):
     """One check in one way on one transport.
 
     Attributes:
@@ -63,7 +63,7 @@ class TransportCase:
     way: Way
     deadline: float = 20.0
     loop_factory: LoopFactory | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = {}
 
     def run(self) -> None:
         """CheckFailed names the transport, the check, the way, and what each failing worker saw."""

@@ -6,7 +6,8 @@ So the same check runs with all workers in one process, in forked processes, or 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from actorstream.testing.transport.side import Side
 from actorstream.transports.base import Channel, Transport
@@ -14,8 +15,7 @@ from actorstream.transports.base import Channel, Transport
 Role = Callable[[Side], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One rule that a transport keeps.
 
     `roles[w]` is what worker w does. `dies`: workers that end by SIGKILL on purpose, so the check needs processes of
@@ -26,7 +26,7 @@ class Check:
     roles: tuple[Role, ...]
     channels: tuple[Channel, ...]
     dies: frozenset[int] = frozenset()
-    applies: Callable[[type[Transport]], bool] = field(default=lambda transport: True)
+    applies: Callable[[type[Transport]], bool] = lambda transport: True
 
     @property
     def workers(self) -> int:

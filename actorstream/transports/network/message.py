@@ -16,10 +16,11 @@ module reads and writes bytes; it opens nothing and keeps nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
 from typing import Any
+
+import msgspec
 
 from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.native.frames import pack_frame, unpack_frame
@@ -82,8 +83,7 @@ def key_between(secret: bytes, sender: int, receiver: int) -> bytes:
     return blake2b(f"{sender} to {receiver}".encode(), key=secret, digest_size=16).digest()
 
 
-@dataclass(slots=True)
-class Message:
+class Message(msgspec.Struct):
     """A received message. `body` is the payload of `frame`, whose own is not set yet, or the control message's body."""
 
     kind: int

@@ -12,7 +12,8 @@ Worker and channel lines have one writer each, the worker they belong to.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.native.channel import channel_size
 from actorstream.native.doorbell import Doorbell
@@ -42,8 +43,7 @@ def aligned(offset: int) -> int:
     return -(-offset // 128) * 128
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelPlace:
+class ChannelPlace(msgspec.Struct, frozen=True):
     """A channel's line, its ring behind the line, and the ring's dimensions."""
 
     line: int
@@ -53,8 +53,7 @@ class ChannelPlace:
     frontiers: int
 
 
-@dataclass(frozen=True, slots=True)
-class ControlLayout:
+class ControlLayout(msgspec.Struct, frozen=True):
     """Offsets in the control memory of all that the plan needs."""
 
     size: int

@@ -7,8 +7,9 @@ a kill. Reads limits; takes nothing.
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from actorstream.errors import ResourceError
 from actorstream.native.memory import UNLIMITED, ResourceLimits, memory_left, resource_limits
@@ -27,8 +28,7 @@ LEAST_BUDGETS = 2
 LEAST_ARENA = 32 * MIB
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """What the kernel grants this process: bytes, or numbers of files and mappings; UNLIMITED where it is."""
 
     memory: int

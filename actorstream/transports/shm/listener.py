@@ -12,7 +12,8 @@ import hmac
 import itertools
 import os
 import socket
-from dataclasses import dataclass
+
+import msgspec
 
 from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.native.arena import Arena
@@ -51,8 +52,7 @@ RETRY = 0.1
 _numbers = itertools.count(1)
 
 
-@dataclass
-class Opening:
+class Opening(msgspec.Struct):
     """One `listen`: a socket until its producer has attached, then the memory they share and the worker's ends of it."""
 
     token: ListenToken

@@ -6,10 +6,11 @@ from __future__ import annotations
 import fcntl
 import json
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import IO, TYPE_CHECKING
+
+import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.hosts import PORT
@@ -23,8 +24,7 @@ AGAIN_S = 0.05
 """Between two looks for a name or a file that is not there yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """One worker's: the address under which others reach it, the first of its two ports, and what it listens on."""
 
     address: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -24,8 +23,7 @@ FOLDER = ".actorstream-slurm"
 AGAIN_S = 0.05
 
 
-@dataclass(frozen=True)
-class SlurmStep:
+class SlurmStep(msgspec.Struct, frozen=True):
     """Attributes:
     rank: the number of this task. size: how many tasks there are.
     folder: of this step alone, below the folder that the step runs in. All nodes have to share it."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from actorstream.placement.rlas import MachineModel
 from actorstream.placement.rlas.balance import balanced
@@ -22,7 +21,7 @@ def made(counts: list[int], *, core_ns: float = 0.0, hop: float = 0.0, sockets: 
 
 
 def near(sockets: int, cores: int, core_ns: float) -> MachineModel:
-    return msgspec.structs.replace(machine(sockets, cores), core_ns=core_ns)
+    return replace(machine(sockets, cores), core_ns=core_ns)
 
 
 def test_replicas_move_until_workers_share_the_work_evenly() -> None:
@@ -61,7 +60,7 @@ def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:
 
 
 def test_replicas_of_an_operator_take_more_beside_each_other_on_a_core() -> None:
-    known = profile(a=operator(400), b=msgspec.structs.replace(operator(600), beside_ns=200.0))
+    known = profile(a=operator(400), b=replace(operator(600), beside_ns=200.0))
     costs = replace(costs_of(dataflow("a>b"), known, rows=64), hops=[0.0])
     one, two = (instance_of(costs, near(1, 2, 0.0), counts) for counts in ([1, 1], [2, 2]))
     assert on_workers(one, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import resource
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from actorstream.errors import ResourceError
 from actorstream.native.memory import UNLIMITED
