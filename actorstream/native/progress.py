@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BUSY_S, EVERY_S = 0.05, 0.001
 LEAST_S, MOST_S = 20e-6, 0.003
+FOREVER_S = 1e9
 
 
 class ProbeThread:
@@ -47,11 +48,14 @@ class ProbeThread:
         """Looks without the GIL, up to `ns` nanoseconds, whether a message has come. False: none has, or `bell` has rung."""
         return self._progress is not None and bool(self._look(self._progress, bell.handle, ns) == 0)
 
-    def watch(self, eventfd: int, *, least_s: float = LEAST_S, most_s: float = MOST_S) -> None:
-        """The loop thread goes to sleep: this one looks after an eighth of the time since then, within these bounds, and adds 1
-        to `eventfd` once a message has come."""
+    def watch(
+        self, eventfd: int, *, least_s: float = LEAST_S, most_s: float = MOST_S, rested_s: float = FOREVER_S
+    ) -> None:
+        """The loop thread goes to sleep: this one looks after an eighth of the time since then, within these bounds, once
+        `rested_s` have passed after `most_s` each time, and adds 1 to `eventfd` once a message has come."""
         if self._progress is not None:
-            lib.as_progress_watch(self._progress, eventfd, int(least_s * 1e9), int(most_s * 1e9))
+            times = (int(each * 1e9) for each in (least_s, most_s, rested_s))
+            lib.as_progress_watch(self._progress, eventfd, *times)
 
     def close(self) -> int:
         """Ends the thread; from then on it calls nothing. Returns how often it has called."""

@@ -12,13 +12,15 @@ from actorstream.testing.transport import CHECKS
 from actorstream.testing.transport.check import pipes
 from actorstream.testing.transport.ranks import play_ranks
 from actorstream.transports.mpi.fabric import MpiFabric
+from actorstream.transports.mpi.knocks import Knocks
 from actorstream.transports.mpi.transport import MpiTransport
 from actorstream.transports.mpi.world import finalize
 from actorstream.transports.network.same_host import SameHost, own_place
 
 world = MPI.COMM_WORLD
 checks = tuple(check for check in CHECKS if world.size < 3 or check.workers == world.size)
-options: dict[str, Any] = {"start_s": 100.0}
+knocks = Knocks.among(lambda data, _: world.allgather(data), world.rank, None, 100.0)
+options: dict[str, Any] = {"start_s": 100.0, "knocks": knocks}
 if "same-host" in sys.argv:
     options["same_host"] = SameHost(world.rank, [own_place(), own_place(), bytes(16)], bytes(32), 100.0)
     fabric = MpiFabric(3, pipes((0, 1), (1, 2), (1, 0)), 1, **options)

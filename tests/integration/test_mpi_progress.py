@@ -1,4 +1,4 @@
-"""What a rank has begun to send over MPI goes on while a hook keeps its loop thread."""
+"""What a rank has begun to send over MPI goes on while a hook keeps its loop thread, and a knock wakes a rank that sleeps."""
 
 from __future__ import annotations
 
@@ -81,3 +81,40 @@ def test_while_a_payload_is_under_way_whoever_looks_for_packets_hears_of_it() ->
     command = [mpiexec, "-n", "2", sys.executable, "-c", UNDER_WAY]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * LONG_S, check=False)
     assert done.stdout == "[False] False payload!\n", done.stderr
+
+
+KNOCKED = """
+import os, select
+from mpi4py import MPI
+from actorstream.native.arena import Arena
+from actorstream.transports.mpi.knocks import Knocks
+from actorstream.transports.mpi.port import MpiPort
+
+world = MPI.COMM_WORLD
+knocks = Knocks.among(lambda data, _: world.allgather(data), world.rank, None, 10.0)
+port, other = MpiPort(MPI, 1, Arena.create(1 << 20, 1), knocks), 1 - world.rank
+knocks.greet([other])
+while not knocks.all_come([other]):
+    select.select([knocks.fd], [], [])
+    knocks.take()
+world.Barrier()
+knocks.take()  # what was still on its way
+world.Barrier()
+if world.rank == 0:
+    port.send(1, b"packet", [])
+else:
+    select.select([knocks.fd], [], [])
+    knocked = knocks.take()
+    while (come := port.receive()) is None:
+        pass
+    print(knocked, bytes(come[0]).decode(), flush=True)
+world.Barrier()
+os._exit(0)
+"""
+
+
+def test_a_rank_that_waits_for_knocks_alone_hears_of_a_packet() -> None:
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    command = [mpiexec, "-n", "2", sys.executable, "-c", KNOCKED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * LONG_S, check=False)
+    assert done.stdout == "True packet\n", done.stderr

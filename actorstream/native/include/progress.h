@@ -21,9 +21,10 @@ void as_progress_looked(as_progress *progress);
    AS_OK: one has; AS_AGAIN: something is pending at the bell, or the time is over. */
 int as_progress_look(as_progress *progress, const as_doorbell *bell, uint64_t ns);
 /* One thread, which goes to sleep: the other one looks in its place. It pauses for an eighth of the time since this call, at
-   least `least_ns` and at most `most_ns`. Once a message has come it adds 1 to `eventfd`, and watches no more. A further call
-   begins again with the shortest pause. It waits for a mutex that is never held for long. */
-void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns);
+   least `least_ns` and at most `most_ns`, and for `most_ns` once `rested_ns` have passed. Once a message has come it adds 1 to
+   `eventfd`, and watches no more. A further call begins again with the shortest pause. It waits for a mutex that is never held for
+   long. */
+void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns, uint64_t rested_ns);
 /* One thread: ends the thread, after a call that is under way, and frees the progress. Returns how often it has called. */
 uint64_t as_progress_close(as_progress *progress);
 /* cffi: end */

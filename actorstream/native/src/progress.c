@@ -31,7 +31,7 @@ struct as_progress {
     pthread_cond_t changed;
     int is_over, is_watching, has_changed;
     int eventfd;
-    uint64_t least_ns, most_ns, since_ns, pause_ns;
+    uint64_t least_ns, most_ns, rested_ns, since_ns, pause_ns;
 };
 
 static uint64_t now_ns(void) {
@@ -87,8 +87,9 @@ static void watch(as_progress *progress) {
         progress->is_watching = 0;
         progress->pause_ns = progress->busy_ns;
     } else {
-        const uint64_t share = (now_ns() - progress->since_ns) / SHARE;
-        progress->pause_ns = clamped(share, progress->least_ns, progress->most_ns);
+        const uint64_t quiet = now_ns() - progress->since_ns;
+        progress->pause_ns = quiet < progress->rested_ns ? clamped(quiet / SHARE, progress->least_ns, progress->most_ns)
+                                                         : progress->most_ns;
     }
 }
 
@@ -171,11 +172,12 @@ int as_progress_look(as_progress *progress, const as_doorbell *bell, uint64_t ns
     return come ? AS_OK : AS_AGAIN;
 }
 
-void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns) {
+void as_progress_watch(as_progress *progress, int eventfd, uint64_t least_ns, uint64_t most_ns, uint64_t rested_ns) {
     pthread_mutex_lock(&progress->mutex);
     progress->eventfd = eventfd;
     progress->least_ns = least_ns;
     progress->most_ns = most_ns;
+    progress->rested_ns = rested_ns;
     progress->since_ns = now_ns();
     progress->is_watching = progress->has_changed = 1;
     if (progress->pause_ns > SHORT_PAUSES * least_ns)

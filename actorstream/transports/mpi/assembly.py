@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ConfigurationError
 from actorstream.native.keepalive import ClockOffset
 from actorstream.transports.assembly import Assembly
+from actorstream.transports.mpi.knocks import Knocks
 from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
 from actorstream.transports.mpi.world import (
@@ -80,6 +81,7 @@ class MpiAssembly(Assembly):
             )  # by hydra, when another rank has died; it would end this one
         self._streams = Streams(self.gather, self.rank, interface)
         self._same_host = self._meet(limit_s) if shares_memory else None
+        self._knocks = Knocks.among(self.gather, self.rank, interface, limit_s)
 
     @classmethod
     def found(cls, deploy: DeploySpec) -> MpiAssembly | None:
@@ -100,7 +102,7 @@ class MpiAssembly(Assembly):
         return SameHost(self.rank, [each[SEED_BYTES:] for each in told], secret, limit_s)
 
     def options(self) -> dict[str, Any]:
-        return {"same_host": self._same_host, "clock": self._home_clock}
+        return {"same_host": self._same_host, "clock": self._home_clock, "knocks": self._knocks}
 
     def signs_of_life(
         self, near: Collection[int], vital: Collection[int], *, limit_s: float, away_s: float

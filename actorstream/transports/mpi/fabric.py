@@ -11,6 +11,7 @@ from actorstream.transports.shm.limits import Limits, arena_limit
 
 if TYPE_CHECKING:
     from actorstream.native.keepalive import ClockOffset
+    from actorstream.transports.mpi.knocks import Knocks
     from actorstream.transports.network.same_host import SameHost
 
 MASK = 2**64 - 1
@@ -24,6 +25,7 @@ class MpiFabric(Fabric):
         secret: that of the message headers; MPI lets nobody in from outside, so it is no secret.
         start_s: how long a worker waits for its peers at the start.
         clock: how far the home rank's clock is ahead of this rank's; None: it is not known (yet).
+        knocks: how ranks wake each other; None: they do not.
         near: the memory of channels between ranks of this host, if they share any; the others are `channels`.
         run: tells the messages of this run from those of another one between the same ranks. All ranks of a world make
             their fabrics in the same order, so that they agree without a message.
@@ -40,6 +42,7 @@ class MpiFabric(Fabric):
         start_s: float = 30.0,
         same_host: SameHost | None = None,
         clock: Callable[[], ClockOffset | None] | None = None,
+        knocks: Knocks | None = None,
     ) -> None:
         """`clock`: None: all ranks have one clock."""
         self.run = next(_runs)
@@ -49,7 +52,7 @@ class MpiFabric(Fabric):
             channels = [channel for channel in channels if channel.id not in self.near.channels]
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
-        self.start_s, self.clock = start_s, clock
+        self.start_s, self.clock, self.knocks = start_s, clock, knocks
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget

@@ -16,6 +16,7 @@ from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.frames import following
 from actorstream.native.rooms import rooms_of
+from actorstream.transports.mpi.knocks import Knocks
 from actorstream.transports.mpi.world import progress_of
 from actorstream.transports.network.link import LEAST_INLINE
 
@@ -30,8 +31,8 @@ class MpiPort:
 
     inline, packet_bytes = LEAST_INLINE, 64 << 10
 
-    def __init__(self, mpi: Any, run: int, arena: Arena) -> None:
-        self._mpi, self._rooms = mpi, rooms_of(arena)
+    def __init__(self, mpi: Any, run: int, arena: Arena, knocks: Knocks | None = None) -> None:
+        self._mpi, self._rooms, self._knocks = mpi, rooms_of(arena), knocks
         self._world = mpi.COMM_WORLD
         self._packets = 2 * (run % MOST_RUNS) + 1
         self._bodies = self._packets + 1
@@ -57,6 +58,8 @@ class MpiPort:
         sends.append((self._world.Isend([packet, byte], peer, self._packets), packet))
         for body in bodies:
             sends.append((self._world.Isend([body, byte], peer, self._bodies), body))
+        if self._knocks is not None:
+            self._knocks.sent(peer)
         if self.on_traffic is not None:
             self.on_traffic()
 

@@ -26,7 +26,7 @@ from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
 
-OPTIONS = ("start_s", "same_host", "clock")
+OPTIONS = ("start_s", "same_host", "clock", "knocks")
 LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 CLOCKS_S, FIRST_CLOCK_S = 5.0, 2.0
@@ -42,7 +42,8 @@ class MpiTransport(Transport):
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:
         """Options: `start_s` (seconds that a rank waits for the others at the start; 30), `same_host` (which ranks share memory;
-        None: none do), `clock` (how far the home rank's clock is ahead of this one's; None: all ranks have one clock)."""
+        None: none do), `clock` (how far the home rank's clock is ahead of this one's; None: all ranks have one clock), `knocks`
+        (how ranks wake each other; None: they do not)."""
         refuse_options(cls.name, options, OPTIONS)
         return MpiFabric(workers, channels, plan, **options)
 
@@ -61,7 +62,7 @@ class MpiTransport(Transport):
         self.worker = worker
         self._fabric = fabric
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
-        self._port = MpiPort(mpi, fabric.run, self._arena)
+        self._port = MpiPort(mpi, fabric.run, self._arena, fabric.knocks)
         self._near = ShmTransport(fabric.near, worker) if fabric.near is not None else None
         bell = None
         if self._near is not None and fabric.near is not None:
@@ -73,7 +74,9 @@ class MpiTransport(Transport):
         self._telling: asyncio.TimerHandle | None = None
         # a rank that has no core of its own would only take the time of the others
         eager = ranks_here(mpi) <= len(os.sched_getaffinity(0))
-        self._lookout = Lookout(self._port, self._exchange.poll, eager=eager)
+        self._lookout = Lookout(
+            self._port, self._exchange.poll, eager=eager, knocks=fabric.knocks, peers=[*self._exchange.links]
+        )
         self._started = self._is_broken = False
 
     async def start(self) -> None:

@@ -41,11 +41,11 @@ static void *sleep_often(void *argument) {
     struct pollfd told = {.fd = eventfd(0, EFD_NONBLOCK), .events = POLLIN};
     uint64_t state = 19, count;
     for (uint64_t i = 0; i < each; i++) {
-        as_progress_watch(progress, told.fd, 1000, 20000);
+        as_progress_watch(progress, told.fd, 1000, 20000, 100000);
         dither(&state);
         atomic_store(&mail, 1);
         if (i % 3 == 0)
-            as_progress_watch(progress, told.fd, 1000, 20000);
+            as_progress_watch(progress, told.fd, 1000, 20000, 100000);
         CHECK(poll(&told, 1, 60000) == 1);
         CHECK(read(told.fd, &count, sizeof count) == sizeof count);
         atomic_store(&mail, 0);
