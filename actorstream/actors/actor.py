@@ -272,11 +272,8 @@ def _control(actor: Actor, what: str) -> ControlActorContext:
 def event_hooks(cls: type[Actor]) -> dict[str, Callable[..., Any]]:
     """The hooks of `cls` that take input: "event", "batch", and on_NAME methods by NAME."""
     known = {"start", "timer", "heartbeat", "end", "stop", "failure", "message"}
-    return {
-        name[3:]: hook
-        for name, hook in inspect.getmembers(cls, inspect.isfunction)
-        if name.startswith("on_") and name[3:] not in known
-    }
+    hooks = {name[3:]: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
+    return {name: hook for name, hook in hooks.items() if name not in known and inspect.isfunction(hook)}
 
 
 def takes_batches(cls: type[Actor]) -> bool:

@@ -25,7 +25,7 @@ def decode_struct(
 
     None if a field without default is missing or wrong, so nothing can be built."""
     hints = _hints(kind)
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     problems.extend(unknown_key(key, fields, (*path, key), written) for key in table if key not in fields)
     values: dict[str, Any] = {}
     complete = True
@@ -91,6 +91,11 @@ def unknown_key(key: str, allowed: typing.Iterable[str], path: KeyPath, written:
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
+
+
+@functools.cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
 
 
 def _struct_in(annotation: Any) -> Any:

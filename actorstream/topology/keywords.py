@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from typing import Any
@@ -36,6 +37,11 @@ def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
     other (`**kwargs`). A `**kwargs` goes on to the next constructor, so its keywords are of the types that this one says.
 
     UnresolvedError names the annotation that cannot be resolved."""
+    return _keywords_of(cls)
+
+
+@functools.lru_cache
+def _keywords_of(cls: type) -> tuple[dict[str, Keyword], bool]:
     if cls.__init__ is object.__init__:  # type: ignore[misc]
         return {}, False
     signature = inspect.signature(cls)
@@ -116,7 +122,7 @@ def _passed_on(cls: type) -> dict[str, Keyword]:
     constructors = (base for base in cls.__mro__ if "__init__" in vars(base))
     next(constructors)
     try:
-        found, _ = constructor_keywords(next(constructors, object))
+        found, _ = _keywords_of(next(constructors, object))
     except (UnresolvedError, ValueError):  # a constructor in C may say nothing of its keywords
         return {}
     return {name: replace(keyword, required=False) for name, keyword in found.items()}

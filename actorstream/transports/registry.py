@@ -5,6 +5,8 @@ It names and loads classes; it never makes a fabric or opens anything.
 
 from __future__ import annotations
 
+import functools
+import sys
 from importlib.metadata import EntryPoint, entry_points
 
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
@@ -27,10 +29,10 @@ def load_transport(name: str, *, where: str = "deploy.transport") -> type[Transp
     `where` is the key path that errors name. Raises ConfigurationError for a name that nothing registers, or a plugin
     that does not import or is no Transport; NotInstalledError for one of ours whose extra is missing.
     """
-    points = entry_points(group=GROUP, name=name)
-    if not points:
-        raise ConfigurationError(_unknown(name, where))
-    point = next(iter(points))
+    try:
+        point = _registered(name, tuple(sys.path))
+    except LookupError:
+        raise ConfigurationError(_unknown(name, where)) from None
     try:
         loaded = point.load()
     except ModuleNotFoundError as error:
@@ -47,6 +49,16 @@ def load_transport(name: str, *, where: str = "deploy.transport") -> type[Transp
             )
         )
     return loaded
+
+
+@functools.lru_cache
+def _registered(name: str, path: tuple[str, ...]) -> EntryPoint:
+    """What is installed in the folders of `path` as `name`. To look for it reads a file of each installed package, so it is
+    done once; a name that is not found is looked for again, as it may be installed in the meantime."""
+    points = entry_points(group=GROUP, name=name)
+    if not points:
+        raise LookupError(name)
+    return next(iter(points))
 
 
 def _unknown(name: str, where: str) -> Problem:
