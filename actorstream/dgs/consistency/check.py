@@ -22,7 +22,15 @@ from actorstream.events.event import Event
 
 
 class _Found(Exception):
-    """Ends an example that breaks a condition."""
+    """Ends an example that breaks a condition; hypothesis then looks for smaller ones."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+class _FoundFirst(BaseException):
+    """Ends all examples at once: hypothesis looks for none that is smaller, as it does for an Exception."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(str(violation))
@@ -61,14 +69,16 @@ def find_violations(
         raise ConfigurationError(wrong)
     draws = Draws(program, _events_of(program, events))
     Dependence([ImplementationTag(tag) for tag in draws.tags], program.depends, type(program).__name__)
-    if _least(draws, tuple(_EXAMPLES), examples) is None:
+    if _violation(draws, tuple(_EXAMPLES), examples, _FoundFirst) is None:
         return []
-    found = [_least(draws, (condition,), examples) for condition in _EXAMPLES]
+    found = [_violation(draws, (condition,), examples, _Found) for condition in _EXAMPLES]
     return [violation for violation in found if violation is not None]
 
 
-def _least(draws: Draws, conditions: tuple[str, ...], examples: int) -> Violation | None:
-    """The smallest example that breaks one of the conditions."""
+def _violation(
+    draws: Draws, conditions: tuple[str, ...], examples: int, end: type[_Found | _FoundFirst]
+) -> Violation | None:
+    """An example that breaks one of the conditions: the first, or the smallest."""
 
     @settings(
         max_examples=examples,
@@ -82,11 +92,11 @@ def _least(draws: Draws, conditions: tuple[str, ...], examples: int) -> Violatio
     @given(_examples(draws, conditions))
     def run(violation: Violation | None) -> None:
         if violation is not None:
-            raise _Found(violation)
+            raise end(violation)
 
     try:
         run()
-    except _Found as found:
+    except (_Found, _FoundFirst) as found:
         return found.violation
     return None
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -96,11 +96,11 @@ class Draws:
         at = time + draw(st.integers(0, 3))
         for every in self.ticks.values():
             at = min([at, *(tick - 1 for tick in every.between(time, at, self.unit_ns))])
-        event = draw(draw(st.sampled_from(self.made[tag])))
+        event = draw(draw(one_of(tuple(self.made[tag]))))
         return _at(event, at), at
 
     def tag(self, draw: Draw, tags: Tags) -> Tag:
-        return draw(st.sampled_from(sorted_tags(tags)))  # type: ignore[no-any-return]
+        return draw(one_of(tuple(sorted_tags(tags))))  # type: ignore[no-any-return]
 
     # -- predicates -----------------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Draws:
         ]
         if not pairs:
             return None
-        first = draw(st.sampled_from(pairs))
+        first = draw(one_of(tuple(pairs)))
         sides: tuple[set[Tag], set[Tag]] = ({first[0]}, {first[1]})
         for tag in sorted_tags(tags):
             may = [
@@ -127,7 +127,7 @@ class Draws:
             options += [(side,) for side in (0, 1) if may[side]]
             if all(may) and not self.program.depends(tag, tag):
                 options.append((0, 1))
-            for side in draw(st.sampled_from(options)) if len(options) > 1 else ():
+            for side in draw(one_of(tuple(options))) if len(options) > 1 else ():
                 sides[side].add(tag)
         return frozenset(sides[0]), frozenset(sides[1])
 
@@ -172,7 +172,7 @@ class Draws:
     def forked(self, draw: Draw, wire: ReachableState) -> Forked | None:
         """A fork of a state; None: there is none for its type and tags."""
         forks = self.types.forks_of(wire.type)
-        fork = draw(st.sampled_from(forks)) if forks else None
+        fork = draw(one_of(tuple(forks))) if forks else None
         tags = None if fork is None else self.predicates(draw, wire.tags, fork)
         if fork is None or tags is None:
             return None
@@ -182,6 +182,12 @@ class Draws:
             ReachableState(right, fork.right, tags[1], wire.time),
         )
         return Forked(fork, sides)
+
+
+@lru_cache
+def one_of(options: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    """One strategy for equal options, which hypothesis checks and labels once."""
+    return st.sampled_from(options)
 
 
 def sorted_tags(tags: Tags) -> list[Tag]:

@@ -114,6 +114,9 @@ def test_a_join_that_leaves_an_update_out_breaks_c1() -> None:
 
 def test_a_fork_that_gives_the_state_to_the_wrong_side_breaks_c1() -> None:
     class AlwaysLeft(KeyedCounters):
+        def init(self) -> Any:
+            return self.State(dict.fromkeys(range(64), 1))  # so that any read on the right misses some
+
         def fork(self, state: Any, left: Tags, right: Tags) -> Any:
             return state, self.State({})
 
