@@ -79,7 +79,7 @@ def aggregated(
     return [values(each) for each in out], list(late), run.report
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     rows=rows,
     windows=all_windows,

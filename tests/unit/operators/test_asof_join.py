@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,7 @@ from actorstream import Batch, Event, EventTime, Schema, Topology
 from actorstream.errors import ConfigurationError
 from actorstream.operators import asof_join
 from actorstream.operators.asof_join import AsofJoin
-from tests.unit.operators.timed import Left, Right, values, watermarks
+from tests.unit.operators.timed import Left, Right, arrow_of, values, watermarks
 
 DIRECTIONS = ["backward", "forward", "nearest"]
 Parts = dict[str, list[Any]]
@@ -95,7 +94,7 @@ lefts = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from
 rights = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from("ab")), max_size=50)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     left=lefts,
     right=rights,
@@ -120,19 +119,17 @@ def test_random_streams_agree_with_a_search_under_any_batching(
     right=st.lists(st.tuples(times, st.integers(0, 2)), min_size=1, max_size=40, unique=True),
     forward=st.booleans(),
 )
-def test_random_streams_agree_with_duckdb(left, right, forward):
+def test_random_streams_agree_with_duckdb(database, left, right, forward):
     one = {"0": [Left(*each, "x", row) for row, each in enumerate(left)]}
     other = {"0": [Right(*each, "y", row) for row, each in enumerate(right)]}
     direction = "forward" if forward else "backward"
     rows, _, _ = joined(one, other, 1000, by="key", direction=direction)
-    with duckdb.connect() as database:
-        for name, column, events in (("l", "row", one["0"]), ("r", "number", other["0"])):
-            database.execute(f"create table {name} (ts bigint, key bigint, text varchar, {column} bigint)")
-            database.executemany(f"insert into {name} values (?, ?, ?, ?)", [values(e) for e in events])
-        found = database.execute(
-            "select l.*, r.text, r.number from l asof left join r"
-            f" on l.key = r.key and l.ts {'<=' if forward else '>='} r.ts"
-        ).fetchall()
+    for name, event, events in (("l", Left, one["0"]), ("r", Right, other["0"])):
+        database.register(name, arrow_of(event, events))
+    found = database.execute(
+        "select l.*, r.text, r.number from l asof left join r"
+        f" on l.key = r.key and l.ts {'<=' if forward else '>='} r.ts"
+    ).fetchall()
     assert sorted(rows, key=repr) == sorted(found, key=repr)
 
 
@@ -239,15 +236,15 @@ def test_state_grows_with_the_keys_and_not_with_time(direction):
     context = Context()
     made = started(context, by="key", direction=direction)
     sizes, answered = [], 0
-    for start in range(0, 600_000, 2000):
+    for start in range(0, 120_000, 2000):
         numbers = np.arange(start, start + 2000)
         texts = ["x"] * 2000
         give(made, context, "a", ts=numbers, key=numbers % 100, text=texts, row=numbers)
         give(made, context, "b", ts=numbers, key=numbers % 100, text=texts, number=numbers)
         answered += sum(batch.rows for batch in made.on_heartbeat(start + 1990) or ())
         sizes.append(made.state_bytes)
-    assert answered > 550_000
-    assert max(sizes[150:]) <= 1.1 * max(sizes[:150])
+    assert answered > 110_000
+    assert max(sizes[30:]) <= 1.1 * max(sizes[:30])
 
 
 def test_right_rows_that_nobody_asks_for_do_not_pile_up():

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import duckdb
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream import Batch, Event
+from actorstream import Batch, Event, Schema
 from actorstream.operators.expressions import compile_expression
 
 
@@ -73,6 +74,19 @@ PAIRS = {
     "min(i, j) + 0": "if(j is null, null, least(i, j))",
 }  # fmt: skip
 PAIRS.pop("")
+COMPILED = {text: compile_expression(text, Schema.of(Row)) for text in PAIRS}
+TYPES = {
+    "i": pa.int64(),
+    "j": pa.int64(),
+    "x": pa.float64(),
+    "y": pa.float64(),
+    "ok": pa.bool_(),
+    "maybe": pa.bool_(),
+    "kind": pa.string(),
+    "name": pa.string(),
+    "note": pa.string(),
+    "born": pa.timestamp("us"),
+}
 
 
 def same(a: Any, b: Any) -> bool:
@@ -83,48 +97,27 @@ def same(a: Any, b: Any) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
-def test_expressions_are_what_sql_says(rows: list[Row]) -> None:
+def test_expressions_are_what_sql_says(database: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
     batch = Batch.of_events(Row, rows)
-    names = list(batch.schema.names())
-    columns = {name: [getattr(row, name) for row in rows] for name in names}
-    import pyarrow as pa
-
-    types = {
-        "born": pa.timestamp("us"),
-        "kind": pa.string(),
-        "i": pa.int64(),
-        "j": pa.int64(),
-        "x": pa.float64(),
-    }
-    types |= {
-        "y": pa.float64(),
-        "ok": pa.bool_(),
-        "maybe": pa.bool_(),
-        "name": pa.string(),
-        "note": pa.string(),
-    }
+    columns = {name: [getattr(row, name) for row in rows] for name in TYPES}
     columns["born"] = [time.replace(tzinfo=None) for time in columns["born"]]
-    table = pa.table({name: pa.array(columns[name], types[name]) for name in names})
-    connection = duckdb.connect()
-    connection.register("rows", table)
+    table = pa.table({name: pa.array(columns[name], TYPES[name]) for name in TYPES})
+    database.register("rows", table)
     selected = ", ".join(PAIRS.values())
-    expected = connection.execute(f"select {selected} from rows").fetchall()
-    for number, text in enumerate(PAIRS):
-        found = compile_expression(text, batch.schema).evaluate(batch).tolist()
+    expected = database.execute(f"select {selected} from rows").fetchall()
+    for number, (text, expression) in enumerate(COMPILED.items()):
+        found = expression.evaluate(batch).tolist()
         for row, (mine, sql) in enumerate(zip(found, expected)):
             assert same(mine, sql[number]), f"{text} of {rows[row]}: ours {mine!r}, SQL {sql[number]!r}"
 
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
-def test_a_filter_keeps_what_where_keeps(rows: list[Row]) -> None:
+def test_a_filter_keeps_what_where_keeps(database: duckdb.DuckDBPyConnection, rows: list[Row]) -> None:
     batch = Batch.of_events(Row, rows)
-    connection = duckdb.connect()
-    connection.execute("create table rows (row integer, i bigint, j bigint, maybe boolean, note varchar)")
-    connection.executemany(
-        "insert into rows values (?, ?, ?, ?, ?)",
-        [(n, row.i, row.j, row.maybe, row.note) for n, row in enumerate(rows)],
-    )
+    columns = {name: [getattr(row, name) for row in rows] for name in ("i", "j", "maybe", "note")}
+    table = {name: pa.array(columns[name], TYPES[name]) for name in columns}
+    database.register("rows", pa.table({"row": range(len(rows)), **table}))
     for text in (
         "maybe",
         "not maybe",
@@ -132,6 +125,6 @@ def test_a_filter_keeps_what_where_keeps(rows: list[Row]) -> None:
         "not (j > i) and maybe",
         "note < 'b' or maybe",
     ):
-        kept = connection.execute(f"select row from rows where {text} order by row").fetchall()
+        kept = database.execute(f"select row from rows where {text} order by row").fetchall()
         found = compile_expression(text, batch.schema).rows(batch).tolist()
         assert found == [row for (row,) in kept], text

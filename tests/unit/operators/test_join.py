@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from actorstream import Batch, Event, EventTime, Topology
 from actorstream.errors import ConfigurationError, OperatorError
 from actorstream.operators.join import Join
-from tests.unit.operators.timed import Left, Right, Windows, assigned, values
+from tests.unit.operators.timed import Left, Right, Windows, arrow_of, assigned, values
 
 HOWS = ["inner", "left", "right", "outer"]
 Parts = dict[str, list[Any]]
@@ -113,26 +112,23 @@ def test_random_streams_agree_with_one_row_after_the_other_under_any_batching(
 
 @settings(max_examples=20, deadline=None)
 @given(left=lefts, right=rights, windows=shapes, how=st.sampled_from(HOWS))
-def test_random_streams_agree_with_duckdb(left, right, windows, how):
+def test_random_streams_agree_with_duckdb(database, left, right, windows, how):
     one = {"0": [Left(*each, row) for row, each in enumerate(left)]}
     other = {"0": [Right(*each, row) for row, each in enumerate(right)]}
     rows, _, _ = joined(one, other, windows, 1000, on="key", how=how)
-    with duckdb.connect() as database:
-        for name, columns, events in (("l", "row", one["0"]), ("r", "number", other["0"])):
-            database.execute(f"create table {name} (ts bigint, key bigint, text varchar, {columns} bigint)")
-            if events:
-                database.executemany(f"insert into {name} values (?, ?, ?, ?)", [values(e) for e in events])
-        offset, size, slide = windows.offset, windows.size, windows.slide
-        last = f"cast(floor((ts - {offset}) / {slide}) as bigint)"
-        first = f"cast(floor((ts - {size} - {offset}) / {slide}) as bigint) + 1"
-        windowed = "(select *, unnest(range({first}, {last} + 1)) as w from {name})"
-        lefts_of, rights_of = (windowed.format(first=first, last=last, name=name) for name in "lr")
-        kind = "full" if how == "outer" else how
-        found = database.execute(
-            f"select coalesce(l.key, r.key), l.ts, l.text, l.row, r.ts, r.text, r.number,"
-            f" coalesce(l.w, r.w) * {slide} + {offset} as s, s + {size}"
-            f" from {lefts_of} l {kind} join {rights_of} r on l.key = r.key and l.w = r.w"
-        ).fetchall()
+    for name, event, events in (("l", Left, one["0"]), ("r", Right, other["0"])):
+        database.register(name, arrow_of(event, events))
+    offset, size, slide = windows.offset, windows.size, windows.slide
+    last = f"cast(floor((ts - {offset}) / {slide}) as bigint)"
+    first = f"cast(floor((ts - {size} - {offset}) / {slide}) as bigint) + 1"
+    windowed = "(select *, unnest(range({first}, {last} + 1)) as w from {name})"
+    lefts_of, rights_of = (windowed.format(first=first, last=last, name=name) for name in "lr")
+    kind = "full" if how == "outer" else how
+    found = database.execute(
+        f"select coalesce(l.key, r.key), l.ts, l.text, l.row, r.ts, r.text, r.number,"
+        f" coalesce(l.w, r.w) * {slide} + {offset} as s, s + {size}"
+        f" from {lefts_of} l {kind} join {rights_of} r on l.key = r.key and l.w = r.w"
+    ).fetchall()
     assert sorted(rows, key=repr) == sorted(found, key=repr)
 
 
