@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.unit.modules_of_the_package import modules_of_the_package
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 420
@@ -21,24 +21,6 @@ SOURCES = [
     for path in (ROOT / folder).rglob(suffix)
     if path.name != "_core.c" and ".peers" not in path.parts
 ]
-
-
-@pytest.fixture(scope="module")
-def modules() -> dict[str, ast.Module]:
-    """The modules of the package by their paths, each parsed once. They are millions of objects: the collector would look at them
-    in all tests that come after these if anything kept them."""
-    paths = sorted((ROOT / "actorstream").rglob("*.py"))
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
-
-
-def statements(modules: dict[str, ast.Module]) -> Iterator[tuple[str, ast.AST]]:
-    """Every node of every module that can be a statement; expressions have none in them."""
-    for path, module in modules.items():
-        waiting: list[ast.AST] = [module]
-        while waiting:
-            node = waiting.pop()
-            yield path, node
-            waiting.extend(each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr))
 
 
 def test_no_file_is_longer_than_one_can_read_in_a_sitting() -> None:
@@ -55,17 +37,16 @@ def test_no_room_is_called_utils() -> None:
     assert not [path for path in SOURCES if forbidden & {part.removesuffix(".py") for part in path.parts}]
 
 
-def test_every_module_says_what_it_is_for(modules: dict[str, ast.Module]) -> None:
-    silent = [path for path, module in modules.items() if module.body and not ast.get_docstring(module)]
-    assert not silent
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [path for path, module in modules_of_the_package().items() if module.is_silent]
 
 
-def test_nothing_is_pickled(modules: dict[str, ast.Module]) -> None:
+def test_nothing_is_pickled() -> None:
     users = [
         path
-        for path, node in statements(modules)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        and {"pickle", "cloudpickle", "marshal"}
+        for path, module in modules_of_the_package().items()
+        for node in module.imports
+        if {"pickle", "cloudpickle", "marshal"}
         & {
             name.split(".")[0]
             for name in [getattr(node, "module", None) or "", *(each.name for each in node.names)]
@@ -106,12 +87,12 @@ SHARED_NAMES = {"Collected", "Message", "Prepared", "Terminated"}
 """Names that two classes still have. The list only gets shorter."""
 
 
-def test_one_name_means_one_class(modules: dict[str, ast.Module]) -> None:
-    found: dict[str, list[str]] = {}
-    for path, module in modules.items():
-        for node in module.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(path)
+def test_one_name_means_one_class() -> None:
+    found: dict[str, list[Path]] = {}
+    for path, module in modules_of_the_package().items():
+        for name in module.classes:
+            if not name.startswith("_"):
+                found.setdefault(name, []).append(path)
     shared = {name: places for name, places in found.items() if len(places) > 1}
     assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}
 
@@ -121,14 +102,7 @@ MANY_METHODS = {"Actor": 32}
 gets shorter, and its numbers smaller."""
 
 
-def test_no_class_is_several_things(modules: dict[str, ast.Module]) -> None:
-    found: dict[str, int] = {}
-    for _, node in statements(modules):
-        if isinstance(node, ast.ClassDef):
-            methods = {
-                each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-            }
-            found[node.name] = max(found.get(node.name, 0), len(methods))
-    assert not {
-        name: methods for name, methods in found.items() if methods > MANY_METHODS.get(name, MAX_METHODS)
-    }
+def test_no_class_is_several_things() -> None:
+    found = [each for module in modules_of_the_package().values() for each in module.methods]
+    assert len(found) > 800
+    assert not [(name, methods) for name, methods in found if methods > MANY_METHODS.get(name, MAX_METHODS)]

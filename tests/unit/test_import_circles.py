@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "actorstream"
+from tests.unit.modules_of_the_package import PACKAGE, Module, modules_of_the_package
+
 MOST = 4
 """Files that import from each other, types included."""
 LARGER = {"actors": 11, "placement": 5}
 """Rooms with a circle of more files."""
 
 
-def modules() -> dict[str, Path]:
+def modules() -> dict[str, Module]:
     found = {}
-    for file in PACKAGE.rglob("*.py"):
+    for file, module in modules_of_the_package().items():
         name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
-        found[name.removesuffix(".__init__")] = file
+        found[name.removesuffix(".__init__")] = module
     return found
 
 
-def imports(files: dict[str, Path]) -> dict[str, set[str]]:
+def imports(modules: dict[str, Module]) -> dict[str, set[str]]:
     """Of each module those that it imports anything from, also for its annotations or within a function."""
     found: dict[str, set[str]] = {}
-    for name, file in files.items():
+    for name, module in modules.items():
         own = found[name] = set()
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in module.imports:
             if isinstance(node, ast.Import):
                 own |= {each.name for each in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            elif node.module is not None:
                 whole = {f"{node.module}.{each.name}" for each in node.names}
-                own |= whole & files.keys() or {node.module}
-        own &= files.keys() - {name}
+                own |= whole & modules.keys() or {node.module}
+        own &= modules.keys() - {name}
     return found
 
 
