@@ -40,8 +40,8 @@ def search(model: str, definitions: list[str], folder: Path) -> tuple[int, str]:
             pytest.fail("spin is missing; .ci/run installs the Debian package")
         pytest.skip("spin is not installed")
     run(["spin", *(f"-D{name}" for name in definitions), "-a", str(HERE / f"{model}.pml")], folder)
-    # spin's own code: it is not ours to free of warnings
-    run(["gcc", "-O1", "-w", "-DSAFETY", "-o", "pan", "pan.c"], folder)
+    # spin's own code: it is not ours to free of warnings, and takes longer to optimise than to run
+    run(["gcc", "-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"], folder)
     said = run(["./pan", "-m100000", "-w22"], folder)
     found = re.search(r"errors: (\d+)", said)
     assert found is not None, said

@@ -84,7 +84,7 @@ def test_the_model_is_within_ten_per_cent_of_the_simulator(server: str, number: 
     model = load_machine_model(ROOT / f"deploy/machines/{server}.toml")
     scaling = Scaling(costs_of(app.dataflow, app.profile), model, PlanOptions(steps=2000))
     placed = scaling.run([1] * len(app.dataflow.operators))
-    found = simulate(placed.instance, placed.places, SimulationOptions(batches=20_000))
+    found = simulate(placed.instance, placed.places, SimulationOptions(batches=8000))
     assert predicted(placed.instance, placed.places).throughput == pytest.approx(found.throughput, rel=0.1)
 
 

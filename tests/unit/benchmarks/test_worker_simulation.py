@@ -31,7 +31,7 @@ def test_stateless_operators_scale_with_the_workers(kind: type[Heuristic], worke
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stateful_operator_bounds_the_throughput(kind: type[Heuristic]) -> None:
     stages = [Stage("a", 20.0), Stage("state", 40.0, limit=1)]
-    found = Simulation(stages, kind, 8).run(40_000_000)
+    found = Simulation(stages, kind, 8).run(10_000_000)
     assert found.throughput_eps == pytest.approx(1e9 / 40, rel=0.1)
 
 
