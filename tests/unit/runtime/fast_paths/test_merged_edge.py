@@ -118,7 +118,7 @@ def topologies(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(topologies(), st.integers(1, 900), st.integers(0, 99), st.sampled_from([7, 100, 400, "auto"]))
+@given(topologies(), st.integers(1, 500), st.integers(0, 99), st.sampled_from([7, 100, 400, "auto"]))
 def test_unions_past_their_channels_give_what_they_give_behind_them(
     tmp_path: Path, drawn: dict[str, Any], rows: int, seed: int, batch_size: Any
 ) -> None:

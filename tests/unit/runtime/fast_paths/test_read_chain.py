@@ -203,7 +203,7 @@ def topology_of(drawn: dict[str, Any], folder: Path, rows: int, seed: int) -> tu
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(topologies(), st.integers(1, 900), st.integers(0, 99), st.sampled_from([1, 7, 100, "auto"]))
+@given(topologies(), st.integers(1, 500), st.integers(0, 99), st.sampled_from([1, 7, 100, "auto"]))
 def test_a_chain_behind_a_read_batch_gives_what_the_hooks_of_its_members_give(
     tmp_path: Path, drawn: dict[str, Any], rows: int, seed: int, batch_size: Any
 ) -> None:
@@ -241,8 +241,8 @@ def test_nothing_of_a_sum_of_all_rows_goes_through_the_hooks(tmp_path: Path) -> 
 @pytest.mark.parametrize("step", [0, 1, 3, 4, 5, 7, 8])
 def test_text_and_functions_of_users_are_taken_in_one_call(step: int, tmp_path: Path) -> None:
     steps = [STEPS[-4], STEPS[step], STEPS[0]]
-    ran = Ran(*topology_of(PLAIN | {"form": "parquet", "steps": steps}, tmp_path, 3000, 1), batch_size=1)
-    assert ran.taken > (1500 if step in (4,) else 2500), (
+    ran = Ran(*topology_of(PLAIN | {"form": "parquet", "steps": steps}, tmp_path, 1000, 1), batch_size=1)
+    assert ran.taken > (500 if step in (4,) else 830), (
         "upper() of other letters than those of ASCII goes through the hooks"
     )
 
@@ -255,7 +255,7 @@ def test_only_batches_with_a_row_behind_its_watermark_go_through_the_hooks(tmp_p
 
 def test_a_batch_that_a_table_makes_too_large_goes_through_the_hooks(tmp_path: Path) -> None:
     drawn = PLAIN | {"form": "csv", "steps": [], "join": ("inner", 100), "disorder": 0}
-    ran = Ran(*topology_of(drawn, tmp_path, 5000, 1), batch_size=1)
-    assert 1000 < ran.taken < 4000, "a row with an odd number, but for 7, has 100 rows of the table"
-    ran = Ran(*topology_of(drawn, tmp_path, 5000, 1), batch_size=500)
-    assert ran.taken > 4000, "that is half of the rows"
+    ran = Ran(*topology_of(drawn, tmp_path, 1500, 1), batch_size=1)
+    assert 300 < ran.taken < 1200, "a row with an odd number, but for 7, has 100 rows of the table"
+    ran = Ran(*topology_of(drawn, tmp_path, 1500, 1), batch_size=500)
+    assert ran.taken > 1200, "that is half of the rows"
