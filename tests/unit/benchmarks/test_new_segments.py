@@ -30,7 +30,7 @@ def test_the_operator_finds_what_the_reference_finds() -> None:
 
 
 def test_the_program_may_run_on_any_plan() -> None:
-    check_program(NewSegmentsProgram(), {"inject": Position})
+    check_program(NewSegmentsProgram(), {"inject": Position}, examples=60)
 
 
 @pytest.mark.parametrize("order", order_price.ORDERS)

@@ -14,6 +14,7 @@ from actorstream.placement.rlas.prediction import predicted
 from benchmarks.paper_apps import SERVER_A_HERTZ, TABLE_4, paper_apps
 from benchmarks.rlas_here import HAND, PLANS, of_cores
 from benchmarks.rlas_pictures import distribution, matrices
+from benchmarks.rlas_simulator import SimulationOptions, simulate
 from benchmarks.rlas_study import (
     APPS,
     costs,
@@ -26,6 +27,15 @@ from benchmarks.rlas_study import (
 )
 from benchmarks.suites.briskstream import APPLICATIONS
 from benchmarks.suites.rlas import figure_8
+
+
+@pytest.fixture(autouse=True)
+def short_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked here is what the model says; test_rlas_simulator holds it against simulations."""
+    short = SimulationOptions(batches=2000)
+    monkeypatch.setattr(
+        "benchmarks.rlas_study.simulate", lambda instance, places, _: simulate(instance, places, short)
+    )
 
 
 def test_the_four_applications_are_there_at_the_clock_of_server_a() -> None:
