@@ -7,8 +7,6 @@ import csv
 import io
 import json
 import random
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from apps.linear_road import reference
 from apps.linear_road.generate import write
 from apps.linear_road.reference import COLUMNS, LinearRoad
 from apps.linear_road.traffic import Settings
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "linear_road"
@@ -40,11 +39,8 @@ DEPLOYMENTS = [
 
 def launch(path: Path, out: Path, *options: str, topology: str = "topology.toml") -> dict[str, bytes]:
     """Runs the app on a file; what it has written, by the name of the sink."""
-    command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / topology)]
-    command += ["--set", f"actors.reports.path={path}", *options]
-    command += [f"--set=actors.{sink}.path={out / f'{sink}.csv'}" for sink in COLUMNS]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stderr
+    files = [f"--set=actors.{sink}.path={out / f'{sink}.csv'}" for sink in COLUMNS]
+    command("launch", APP / topology, "--set", f"actors.reports.path={path}", *options, *files)
     return {sink: (out / f"{sink}.csv").read_bytes() for sink in COLUMNS}
 
 
@@ -84,7 +80,7 @@ def expected() -> dict[str, list[bytes]]:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two expressways with light traffic and many accidents."""
     path = tmp_path_factory.mktemp("generated") / "reports.dat.gz"
-    write(path, Settings(xways=2, density=8.0, ramp=60, accidents=300.0, seed=5), 900)
+    write(path, Settings(xways=2, density=8.0, ramp=60, accidents=300.0, seed=5), 600)
     return path
 
 

@@ -72,6 +72,11 @@ def given_rows() -> list[tuple[str, str, float]]:
     return readings_of(READINGS, "mote_id", "reading", "temperature")
 
 
+@pytest.fixture(scope="module")
+def given_spikes(given_rows: list[tuple[str, str, float]]) -> list[Row]:
+    return spikes(given_rows, 37, 0.03)
+
+
 @pytest.mark.parametrize(("window", "threshold"), [(1000, 0.03), (37, 0.02), (1, 0.03), (2, 0.1)])
 def test_the_reference_agrees_with_exact_fractions(
     window: int, threshold: float, given_rows: list[tuple[str, str, float]]
@@ -84,26 +89,23 @@ def test_the_reference_agrees_with_exact_fractions(
 @pytest.mark.parametrize("topology", SPEEDS)
 @pytest.mark.parametrize(("workers", "transport", "batch_size"), [(2, "shm", 501), (4, "shm", 4096)])
 def test_spikes_come_in_input_order_at_every_speed_and_under_every_deployment(
-    topology: str,
-    workers: int,
-    transport: str,
-    batch_size: int,
-    tmp_path: Path,
-    given_rows: list[tuple[str, str, float]],
+    topology: str, workers: int, transport: str, batch_size: int, tmp_path: Path, given_spikes: list[Row]
 ) -> None:
     deploy = {"workers": workers, "transport": transport, "batch_size": batch_size}
     sets = [f"deploy.{key}={value}" for key, value in deploy.items()]
     found, _ = launch(tmp_path, topology, "actors.average.window=37", *sets)
-    same(rows(found), spikes(given_rows, 37, 0.03))
+    same(rows(found), given_spikes)
 
 
 def test_all_speeds_write_the_same_bytes_for_any_field_window_and_threshold(tmp_path: Path) -> None:
+    given = readings_of(READINGS, "mote_id", "reading", "humidity")[:5000]
     for window, threshold in ((64, 0.01), (1000, 0.02)):
-        keys = ("actors.average.field=humidity", f"actors.average.window={window}")
-        keys += (f"actors.detect.threshold={threshold}",)
+        keys = ("actors.readings.count=5000", "actors.average.field=humidity")
+        keys += (f"actors.average.window={window}", f"actors.detect.threshold={threshold}")
         found = {launch(tmp_path, topology, *keys)[0] for topology in SPEEDS}
         (text,) = found
-        same(rows(text), spikes(readings_of(READINGS, "mote_id", "reading", "humidity"), window, threshold))
+        same(rows(text), spikes(given, window, threshold))
+        assert text.count("\n") > 1
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def expected(query: str) -> bytes:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """More rows than the app ships, with more users and tickets that overlap in time."""
     folder = tmp_path_factory.mktemp("generated")
-    generate.write(folder, 40_000, 40_000, seed=5)
+    generate.write(folder, 20_000, 20_000, seed=5)
     return folder
 
 

@@ -38,14 +38,14 @@ def numbers(count: int) -> Rows:
     return [(value, value % 101) for value in range(count)]
 
 
-def chain(topology: Topology, count: int = 3000) -> None:
+def chain(topology: Topology, count: int = 1200) -> None:
     """Two replicas of everything: three partitions, a key edge, a forward edge, a shuffle, one sink."""
     stream = topology.source(Numbers, count=count, parts=3, replicas=2)
     stream = stream.by("group").through(Double, replicas=2).through(DoubleBatch, replicas=2)
     stream.shuffle().into(Collect, name="out")
 
 
-CHAIN = sorted((value * 4, group) for value, group in numbers(3000))
+CHAIN = sorted((value * 4, group) for value, group in numbers(1200))
 
 
 @covering(

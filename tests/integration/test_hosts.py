@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.namespaces import APART, APART_S, ROOT, SWITCH, Hosts, deployment, hosts, remote_shell
+from tests.apps.launched import command
+from tests.integration.namespaces import APART, APART_S, SWITCH, Hosts, deployment, hosts, remote_shell
 
 APPS = {
     "word_count": {"counts": "multiset"},
@@ -44,12 +45,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, li
     class Filled(dict[str, dict[str, list[str]]]):
         def __missing__(self, app: str) -> dict[str, list[str]]:
             words = ["launch", f"apps/{app}/topology.toml", "--transport", "local", "--workers", "1", "-q"]
-            subprocess.run(
-                [sys.executable, "-m", "actorstream", *words, *outputs(app, folder)],
-                cwd=ROOT,
-                check=True,
-                capture_output=True,
-            )
+            command(*words, *outputs(app, folder))
             self[app] = rows(app, folder)
             return self[app]
 

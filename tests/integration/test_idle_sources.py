@@ -245,7 +245,7 @@ def test_no_window_opens_again_and_no_row_is_lost_however_often_sources_fall_sil
     deploy: dict[str, Any], between: type[Actor] | None
 ) -> None:
     """Which rows are late is a matter of time; that each is in its window or late is not."""
-    rows, parts = 1500, 3
+    rows, parts = 600, 3
     topology = Topology()
     stream = topology.source(Halting, name="rows", rows=rows, parts=parts, replicas=parts)
     if between is not None:

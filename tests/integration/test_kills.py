@@ -157,7 +157,7 @@ def started(folder: Path) -> Iterator[Announcements]:
 
 
 def test_kills_spread_over_a_run_leave_nothing(folder: Path, started: Announcements) -> None:
-    ends = kill_many(folder, started, 12, seed=20260101)
+    ends = kill_many(folder, started, 8, seed=20260101)
     assert set(ends) >= {"launcher -9", "worker 1"}
     undisturbed(folder, started)
     assert not list(folder.rglob(".*.tmp")), "the next run removes what killed ones have left"

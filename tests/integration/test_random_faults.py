@@ -23,7 +23,7 @@ from tests.integration.test_checkpoints import CASES, folder
 
 __all__ = ["folder"]
 
-WITNESSED = 4_000
+WITNESSED = 2_000
 WITNESS = f"""
 [actors.seen]
 type = "tests.integration.parts:Numbers"
@@ -64,7 +64,7 @@ ORDERS = {
     "timestamp": CASES["timestamp order"],
     "dependency": DEPENDENCY,
 }
-RATE = 12_000
+RATE = 6_000
 SOURCES = ("numbers", "seen")
 UNDISTURBED: dict[str, dict[str, list[str]]] = {}
 """Order -> what a run leaves to which nothing happens; all trials have the same input."""

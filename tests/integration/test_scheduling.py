@@ -305,11 +305,11 @@ def test_kernels_with_a_state_give_the_sequence_of_one_worker(schedule: str, see
             "reordering": dice.choice(["non-blocking", "lock-based"]),
             "testing": {"delay": "1ms", "seed": seed},
         }
-        assert counted(1000).run(schedule=schedule, **deploy)["out"] == counts_of(1000), deploy
-        found = counted(1000, replicas=3).run(schedule=schedule, **deploy)["out"]
+        assert counted(400).run(schedule=schedule, **deploy)["out"] == counts_of(400), deploy
+        found = counted(400, replicas=3).run(schedule=schedule, **deploy)["out"]
         for value in range(13):  # the order of one key
             mine = [row for row in found if row[0] == value]
-            assert mine == [row for row in counts_of(1000) if row[0] == value], deploy
+            assert mine == [row for row in counts_of(400) if row[0] == value], deploy
 
 
 def test_two_workers_work_on_the_kernels_of_partitions_and_chains() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "transports.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "transports.md"
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
@@ -32,7 +33,9 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def test_the_example_transport_keeps_every_rule(written: Path) -> None:
-    out = run(written, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_socket_transport.py")
+    # with our settings, by which the collector does not look twice in each check at all modules
+    settings = ["-p", "no:cacheprovider", "-p", "tests.conftest"]
+    out = run(written, "-m", "pytest", "-q", *settings, "test_socket_transport.py")
     assert re.search(r"\d\d passed", out), out
 
 

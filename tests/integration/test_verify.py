@@ -16,6 +16,7 @@ import pytest
 
 from actorstream import Topology
 from actorstream.actors.contract import Contract
+from actorstream.cli.main import main
 from actorstream.errors import ConfigurationError, RunError
 from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
@@ -70,19 +71,23 @@ def written(folder: Path, text: str = CHANCE) -> Path:
     ],
 )
 def test_an_app_is_the_same_under_a_few_deployments(
-    topology: str, runs: int, compared: dict[str, str]
+    topology: str,
+    runs: int,
+    compared: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(ROOT)
     out = ROOT / "apps" / topology.split("/")[0] / "out"
     outputs = sorted(out.glob("*"))
-    done = run(
-        "verify", f"apps/{topology}.toml", "--runs", runs, "--workers", "3", "--batch-sizes", "97", "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    how = ["--runs", str(runs), "--workers", "3", "--batch-sizes", "97", "--json"]
+    status, shown = main(["verify", f"apps/{topology}.toml", *how]), capsys.readouterr()
+    assert status == 0, shown.err
+    found = json.loads(shown.out)
     assert found["same"] and [each["same"] for each in found["runs"]] == [True] * runs
     assert {each["sink"]: each["compared_as"] for each in found["sinks"]} == compared
     assert max(each["rows"] for each in found["sinks"]) > 0
-    assert f"the same under {runs} deployment" in done.stderr
+    assert f"the same under {runs} deployment" in shown.err
     assert sorted(out.glob("*")) == outputs
 
 
@@ -202,7 +207,7 @@ def test_checkpoints_of_a_run_are_its_own(tmp_path: Path) -> None:
 def test_a_run_that_fails_where_the_baseline_did_not_is_a_difference(tmp_path: Path) -> None:
     text = CHANCE.replace("serial_parts:Some", "pooled:Fails")
     path = written(tmp_path, text.replace("count = 600", "count = 400"))
-    found = verify(path, vary={"actors.numbers.count": [400, 600]}, runs=4, check=False, seed=1)
+    found = verify(path, vary={"actors.numbers.count": [400, 600]}, runs=2, check=False)
     errors = {each.deployment.settings()["actors.numbers.count"]: each.error for each in found.outcomes}
     assert errors[400] is None
     assert "exit status 1" in errors[600] and "five hundred" in errors[600]  # type: ignore[operator]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -116,12 +117,19 @@ def _shown(row: Sequence[Any]) -> str:
     )
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all, since to open it takes longer than what is asked of it; without threads, as later tests fork."""
+    database = duckdb.connect(config={"threads": 1})
+    database.execute("set timezone = 'UTC'")
+    return database
+
+
 class Oracle:
     """The rows of partitions in a database, each with its partition's watermark before it: `mark`, or null."""
 
     def __init__(self, parts: Mapping[str, Sequence[Trade]], slack: int) -> None:
-        self._database = duckdb.connect()
-        self._database.execute("set timezone = 'UTC'")
+        self._database = _database()
         columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
         for part, events in parts.items():
             for position, event in enumerate(events):
@@ -133,7 +141,7 @@ class Oracle:
         rows = pa.table({name: pa.array(columns[name], kind) for name, kind in _TYPES.items()})
         self._database.register("given", rows)
         self._database.execute(
-            f"""create table rows as select *, max(ts) over (partition by part order by position
+            f"""create or replace table rows as select *, max(ts) over (partition by part order by position
             rows between unbounded preceding and 1 preceding) - {slack} as mark from given"""
         )
 
@@ -141,7 +149,7 @@ class Oracle:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._database.close()
+        self._database.unregister("given")
 
     def windows(
         self, windows: Sliding, key: Sequence[str], aggregates: Sequence[str]
