@@ -16,7 +16,7 @@ from actorstream.plan.compile import read_job
 from apps.linear_road.reference import COLUMNS
 from tests.apps.test_linear_road import APP, DENSE, ROOT, as_sets, expected
 from tests.integration.processes import kill_one, launched
-from tests.integration.test_checkpoints import killer, was_killed
+from tests.integration.worker_kills import killer, was_killed
 
 RATE = 4_000
 

@@ -22,6 +22,7 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.plan.compile import read_job
 from tests.integration.processes import kill_one, launched
+from tests.integration.worker_kills import killer, was_killed
 
 
 class Row(Event):
@@ -242,31 +243,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dic
         return content(folder / "out", case)
 
     return left
-
-
-def was_killed(start: Callable[[], RunResult]) -> bool:
-    """Whether a run was killed; a machine may be so busy that it ends before the checkpoints are made that the killer
-    waits for, and then it leaves what an undisturbed one does all the more."""
-    try:
-        start()
-    except WorkerDiedError as error:
-        assert "--resume to go on from" in str(error)
-        return True
-    return False
-
-
-def killer(seed: int, after: int) -> Callable[[Launcher], Callable[[], None]]:
-    """Kills a worker when so many checkpoints have been made."""
-
-    def control(launcher: Launcher) -> Callable[[], None]:
-        def tick() -> None:
-            assert launcher.checkpoints is not None
-            if launcher.checkpoints.made >= after:
-                random.Random(seed).choice(launcher.workers).kill()
-
-        return tick
-
-    return control
 
 
 def content(folder: Path, case: str = "") -> dict[str, list[str]]:

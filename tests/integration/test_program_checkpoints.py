@@ -30,7 +30,7 @@ from tests.integration.programs import (
     operation_streams,
     value_streams,
 )
-from tests.integration.test_checkpoints import killer
+from tests.integration.worker_kills import killer
 
 RATE = 400
 KILLS = 2
