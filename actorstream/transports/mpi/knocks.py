@@ -12,14 +12,12 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import blake2b
-from pathlib import Path
 from time import monotonic_ns
 
 import msgspec
 
 from actorstream.errors import ConfigurationError
-from actorstream.transports.network.exchange import here
-from actorstream.transports.network.streams import addresses
+from actorstream.transports.network.streams import addresses, network_place
 
 TOKEN_BYTES = 16
 HELLO, HEARD, KNOCK = range(3)
@@ -66,8 +64,8 @@ class Knocks:
         """Tells all ranks where this one hears knocks; each calls it. `gather`: as `Assembly.gather`; interface: as of
         `Streams`."""
         sock = _listening(interface)
-        place = f"{here().hex()}-{Path('/proc/self/ns/net').stat().st_ino}"
-        own = _Door(secrets.token_bytes(TOKEN_BYTES), place, sock.getsockname()[1], _own_addresses(interface))
+        port, known = sock.getsockname()[1], _own_addresses(interface)
+        own = _Door(secrets.token_bytes(TOKEN_BYTES), network_place(), port, known)
         told = gather(msgspec.msgpack.encode(own), limit_s)
         return cls(rank, sock, [msgspec.msgpack.decode(each, type=_Door) for each in told])
 

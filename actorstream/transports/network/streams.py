@@ -63,9 +63,8 @@ class Streams:
         listeners = [_unix_listener()]
         found: dict[Wanted, socket.socket] = {}
         try:
-            place = f"{here().hex()}-{Path('/proc/self/ns/net').stat().st_ino}"
             name = listeners[0].getsockname().decode()
-            own = _Place(socket.gethostname(), place, secrets.token_bytes(16), name)
+            own = _Place(socket.gethostname(), network_place(), secrets.token_bytes(16), name)
             others = {each.place for each in self._told(own, limit_s)}
             if len(others) > 1:
                 listeners.append(_tcp_listener(self.interface))
@@ -204,6 +203,11 @@ class Streams:
             "have to reach each other over TCP: set network.listen to a network that they share, or open its firewall between "
             "them"
         )
+
+
+def network_place() -> str:
+    """The same for two processes that reach each other at the loopback addresses of one host."""
+    return f"{here().hex()}-{Path('/proc/self/ns/net').stat().st_ino}"
 
 
 def addresses(interface: str | None = None) -> list[str]:
