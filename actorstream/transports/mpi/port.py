@@ -22,6 +22,8 @@ from actorstream.transports.network.link import LEAST_INLINE
 
 MOST_RUNS = 8000
 """Transports of a process that have tags of their own; MPI guarantees tags up to 32,767."""
+PACKET_BYTES, FOLLOWING_BYTES = 64 << 10, 1 << 20
+"""Python runs once for each packet: with 256 KiB behind one, two thirds as many jumbo tuples of 64 KiB come through."""
 AT_ONCE = 64
 """Packets that are taken before the payloads that have come are looked at."""
 
@@ -29,7 +31,7 @@ AT_ONCE = 64
 class MpiPort:
     """Used by the rank's loop thread alone."""
 
-    inline, packet_bytes = LEAST_INLINE, 64 << 10
+    inline, packet_bytes, following_bytes = LEAST_INLINE, PACKET_BYTES, FOLLOWING_BYTES
 
     def __init__(self, mpi: Any, run: int, arena: Arena, knocks: Knocks | None = None) -> None:
         self._mpi, self._rooms, self._knocks = mpi, rooms_of(arena), knocks

@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 FRAME_BYTES = WHOLE.size
 LEAST_INLINE = 16 << 10
 """Payloads of so many bytes are copied into their packet by every port."""
-FOLLOWING_BYTES = 256 << 10
-"""A packet with payloads of so many bytes behind it waits for nothing more."""
-MOST_FOLLOWING = FOLLOWING_BYTES // LEAST_INLINE
-"""A packet has at most so many payloads behind it."""
 WINDOW = 1024
 """With so many unacknowledged messages, credits and promises wait: later ones replace them."""
 ACK_MESSAGES, ACK_BYTES = 256, 8 << 20
@@ -49,10 +45,12 @@ class Port(Protocol):
     come. `look` looks, up to `ns` nanoseconds, whether something comes; False: nothing has, or the bell has rung; None: the port
     cannot say, as there is something else that only `receive` notices. `is_drained`: the last `receive` found nothing, and what
     comes from then on wakes the event loop. A payload of at most `inline` bytes is copied into its packet, where that costs less
-    than to send it by itself; a packet of `packet_bytes` waits for nothing more."""
+    than to send it by itself; a packet waits for nothing more once it has `packet_bytes`, or payloads of `following_bytes` behind
+    it."""
 
     inline: int
     packet_bytes: int
+    following_bytes: int
 
     @property
     def is_drained(self) -> bool: ...
@@ -85,6 +83,7 @@ class Link:
     def __init__(self, port: Port, envelope: Envelope, soon: Callable[[], None] = lambda: None) -> None:
         self.port, self.envelope = port, envelope
         self._inline, self._packet_bytes = port.inline, port.packet_bytes
+        self._following_bytes = port.following_bytes
         self._soon = soon
         self.peer = envelope.receiver
         self.incoming = envelope.reversed().prefix
@@ -166,7 +165,8 @@ class Link:
                     nbytes += pad
                     parts.append(bytes(pad))
         self._nbytes = nbytes
-        if idle or nbytes >= self._packet_bytes or self._following >= FOLLOWING_BYTES or frame.kind != DATA:
+        is_full = nbytes >= self._packet_bytes or self._following >= self._following_bytes
+        if idle or is_full or frame.kind != DATA:
             self.push()
         elif is_first:
             self._soon()

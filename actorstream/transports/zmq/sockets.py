@@ -18,7 +18,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from actorstream.errors import ConfigurationError
 from actorstream.native.messages import MessageSocket, message_socket
-from actorstream.transports.network.link import LEAST_INLINE, MOST_FOLLOWING, WINDOW
+from actorstream.transports.network.link import LEAST_INLINE, WINDOW
 from actorstream.transports.network.message import MOST_BYTES, WHOLE
 
 if TYPE_CHECKING:
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 RECONNECT_MS, MOST_RECONNECT_MS = 20, 500
 SMALL = WHOLE.size + LEAST_INLINE
 """A packet of at most so many bytes is copied out of ZeroMQ's message, which costs less than to keep that."""
-INLINE, PACKET_BYTES = 72 << 10, 256 << 10
+INLINE, PACKET_BYTES, FOLLOWING_BYTES = 72 << 10, 256 << 10, 256 << 10
 """Jumbo tuples of 64 KiB travel in their packet, since the I/O threads exchange messages of several parts only whole: copied,
 they take two thirds of the time. Those of 128 KiB take 1.5 times as long (benchmark `transport`)."""
+MOST_FOLLOWING = FOLLOWING_BYTES // LEAST_INLINE
+"""A packet has at most so many payloads behind it."""
 LINGER_MS = 500
 """For the last acknowledgement: everything else was acknowledged before."""
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
@@ -40,7 +42,7 @@ _LIBRARY = str(sys.modules[zmq.backend.Socket.__module__].__file__)
 class Sockets:
     """Opened in the process that uses them. `slots`: how many frames the channels with a peer may hold, at most."""
 
-    inline, packet_bytes = INLINE, PACKET_BYTES
+    inline, packet_bytes, following_bytes = INLINE, PACKET_BYTES, FOLLOWING_BYTES
 
     def __init__(self, address: str, *, curve: tuple[bytes, bytes] | None, slots: int, away_s: float) -> None:
         """`curve`: public and secret key of the run, for tcp. ConfigurationError: the address cannot be used."""

@@ -19,7 +19,7 @@ from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.network.exchange import Exchange
 
-INLINE, PACKET_BYTES = 16 << 10, 64 << 10
+INLINE, PACKET_BYTES, FOLLOWING_BYTES = 16 << 10, 64 << 10, 256 << 10
 SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
 CHANNELS = pipes((0, 1), (1, 0), slots=256, budget=16 << 20)
 
@@ -33,7 +33,7 @@ class Queue:
     """A port to another one in this process; `lossy`: what is sent is lost, as with a connection that is cut."""
 
     descriptor, is_drained = None, False
-    inline, packet_bytes = INLINE, PACKET_BYTES
+    inline, packet_bytes, following_bytes = INLINE, PACKET_BYTES, FOLLOWING_BYTES
 
     def __init__(self) -> None:
         self.other, self.lossy = self, False
