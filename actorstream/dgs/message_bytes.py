@@ -76,21 +76,20 @@ class Codec:
         self._decode_state = msgspec.msgpack.Decoder(state, dec_hook=self._read).decode
         self._encoder = msgspec.msgpack.Encoder(enc_hook=self._write)
         self.apart: list[tuple[int, np.ndarray]] = []
-        """Arrays of the messages encoded last, and where each begins in the room beside them."""
+        """Arrays of the messages encoded since `placed`, and where each begins in the room beside them."""
         self.room = 0
         """Bytes that these take."""
         self._beside = NONE
 
     def encode(self, messages: Sequence[Any]) -> Encoded:
         """DataError: a state is not of values that msgpack can carry."""
-        if self.room:
-            self.apart, self.room = [], 0
-        first = self._encoded(messages[0])
+        first = self.encode_one(messages[0])
         if len(messages) == 1:
             return first
-        return *first[:4], first[4] + b"".join(as_bytes(self._encoded(each)) for each in messages[1:])
+        return *first[:4], first[4] + b"".join(as_bytes(self.encode_one(each)) for each in messages[1:])
 
-    def _encoded(self, message: Any) -> Encoded:
+    def encode_one(self, message: Any) -> Encoded:
+        """As `encode` of a single message."""
         kind = type(message)
         if kind is StateUp or kind is StateDown:
             state, number = message
@@ -109,6 +108,10 @@ class Codec:
             return PROMISE, message.tag, message.bound, len(place), place
         return MARK, message.barrier, 0, 0, b""
 
+    def placed(self) -> None:
+        """The arrays beside the encoded messages have been copied to their place."""
+        self.apart, self.room = [], 0
+
     def _write(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in NUMBERS:
             return written_array(value)
@@ -124,8 +127,12 @@ class Codec:
         if kind == REQUEST and data and not data[0]:  # nothing follows: the most frequent one
             return (Request(number, (other,)),)
         self._beside = beside
-        found = [self._decoded(kind, number, other, data[:size])]
+        message = self._decoded(kind, number, other, data[:size])
         at, last = size, len(data) - HEAD.size
+        if at > last or not data[at]:
+            self._beside = NONE
+            return (message,)
+        found = [message]
         while at <= last and data[at]:
             kind, number, other, size = HEAD.unpack_from(data, at)
             at += HEAD.size
@@ -143,7 +150,13 @@ class Codec:
         if kind == REQUEST:
             return Request(number, (other,))
         if kind in (UP, DOWN):
-            state = self._state(data)
+            try:
+                state = self._decode_state(data)
+            except (msgspec.DecodeError, UnicodeDecodeError, NotImplementedError) as error:
+                raise DataError(
+                    f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
+                    "the annotations of its fields say"
+                ) from error
             self.clock.heard(other)
             return StateUp(state, number) if kind == UP else StateDown(state, number)
         if kind == PROMISE:
@@ -153,15 +166,6 @@ class Codec:
             places = words[other:] if len(words) > other else None
             return Request(None if number == END_OF_INPUT else number, words[:other], places)
         return Mark(number)
-
-    def _state(self, data: Any) -> Any:
-        try:
-            return self._decode_state(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, NotImplementedError) as error:
-            raise DataError(
-                f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
-                "the annotations of its fields say"
-            ) from error
 
     def _read(self, kind: type, value: Any) -> Any:
         if not is_array(kind) or not isinstance(value[2], int):

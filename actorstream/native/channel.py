@@ -15,7 +15,7 @@ from actorstream.native.arena import Arena, Block
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.frames import entry_frame
 from actorstream.native.memory import ControlMemory
-from actorstream.native.status import opened, raise_errno, raise_status
+from actorstream.native.status import AGAIN, opened, raise_errno, raise_status
 
 ENTRY = Struct("<IHHIIQQQIIQQIIqqqqqqQ")
 """The bytes of an entry, and of a frame's header on a network; the last field is producer | loan << 32."""
@@ -313,18 +313,27 @@ class ReceiveRing:
 
         BrokenError: this end was taken over, or the entry is damaged. ClosedError: it was closed."""
         code = _peek(self._consumer or self.handle, ahead, self._entry)
-        return ENTRY.unpack_from(self.entry) if _is_given(code) else None
+        if code:
+            _check_nothing(code)
+            return None
+        return ENTRY.unpack_from(self.entry)
 
     def peek_frame(self, frame: type, ahead: int = 0) -> tuple[Any, int, int, int] | None:
         """The same entry as a frame of that type, without a payload, and the entry's flags, offset and arena."""
         code = _peek(self._consumer or self.handle, ahead, self._entry)
-        return entry_frame(frame, self.entry) if _is_given(code) else None
+        if code:
+            _check_nothing(code)
+            return None
+        return entry_frame(frame, self.entry)
 
     def take_row(self) -> bool:
         """Consumes the head if it is a row, which then lies in `entry`. False: it is not, or nothing waits.
 
         BrokenError, ClosedError: as in `peek`."""
-        return _is_given(_take_row(self._consumer or self.handle, self._entry))
+        code = _take_row(self._consumer or self.handle, self._entry)
+        if code:
+            _check_nothing(code)
+        return not code
 
     def row_waiter(self, bell: Doorbell, bit: int) -> Callable[[int], int]:
         """A function (ns): waits for `bell` as `Doorbell.wait` does, 0 without spinning, and then does `take_row` if `bit`
@@ -398,8 +407,7 @@ class ReceiveRing:
             _close(self._consumer)
 
 
-def _is_given(code: int) -> bool:
-    """Whether the core has given an entry; False: nothing waits. Raises what else the core says."""
-    if code > 1 or code < 0:
+def _check_nothing(code: int) -> None:
+    """Raises what the core says where it has given no entry, unless it is that nothing waits."""
+    if code != AGAIN:
         raise_status(code, "receive")
-    return code == 0

@@ -237,10 +237,14 @@ class SourceUnit(Unit):
             found: Any = self.source.read(rows)
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
-        if size.follows_load:
-            size.behind(behind=self.sizing.is_behind())
-        send, yields, spent = self._direct, False, monotonic_ns() - now
+        spent = 0
+        if type(found) in BATCHES:  # a single event is sent before anything else is done
+            spent = monotonic_ns() - now
+            if size.follows_load:
+                size.behind(behind=self.sizing.is_behind())
+        send, yields = self._direct, False
         if send is not None and (sent := send(found, now)):
+            spent = spent or monotonic_ns() - now
             # before anything is counted: others may wait for what the event leads to
             for unit in self._takers:
                 unit.take_event()

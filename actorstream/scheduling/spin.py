@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-LOOK_NS = 200_000
-"""How long a worker looks. Work that comes sooner comes soon."""
+LOOK_NS = 300_000
+"""How long a worker looks. Work that comes sooner comes soon: also the answer of a worker that must be woken for it, which
+takes 150 to 250 us (benchmark `dgs-latency`, synchronization-park)."""
 REMEMBERED = 0xFF
 """The last eight waits."""
 WORTH = 2

@@ -127,8 +127,9 @@ class Neighbour:
 
     def _post(self, messages: list[Any]) -> None:
         """Sends messages in the entry of a ring, or makes a frame of them that is to be sent."""
-        encoded, send = self.codec.encode(messages), self._send_entry
-        if send is None or len(encoded[4]) > ENTRY or self.codec.room or not send(encoded, 0, 0):  # type: ignore[arg-type]
+        codec, send = self.codec, self._send_entry
+        encoded = codec.encode_one(messages[0]) if len(messages) == 1 else codec.encode(messages)
+        if send is None or len(encoded[4]) > ENTRY or codec.room or not send(encoded, 0, 0):  # type: ignore[arg-type]
             self._frame = self._framed(as_bytes(encoded))
 
     def _framed(self, data: bytes) -> Frame:
@@ -141,7 +142,7 @@ class Neighbour:
         for at, array in codec.apart:
             place = view[beside + at : beside + at + array.nbytes]
             place.view(array.dtype).reshape(array.shape)[...] = array
-        codec.apart = []
+        codec.placed()
         jumbo: Any = batch.seal()._jumbo
         return Frame(FrameKind.DATA, jumbo, rows=batch.rows, nbytes=jumbo.nbytes, schema=WORDS.fingerprint)
 

@@ -67,15 +67,15 @@ class ProgramUnit(Unit):
             if each.below and each.queued:
                 self._run(deadline)  # what it asks its children for is on its way while theirs is taken in
             plan.take_messages(each)
-        self._watch()
         if self.checkpoints.cuts:
             self.checkpoints.complete()
 
     def _go_on(self, deadline: int) -> Status:
         """Does what follows from the input that was taken."""
         plan = self.plan
-        plan.deliver_held()
-        more = self._run(deadline)
+        if plan.held:
+            plan.deliver_held()
+        more = bool(plan.queue) and self._run(deadline)
         if not more and plan.last_heard is not None and self._take_answer(*plan.last_heard):
             plan.put_out()  # what the answer was waited for
             more = self._run(deadline)
@@ -86,6 +86,9 @@ class ProgramUnit(Unit):
         sent = self._send_messages()  # first of all: others wait for it
         plan.put_out()
         plan.give_back()
+        if plan.heard:
+            plan.heard = False
+            self.worker.turns.watched = self  # the worker waits at the neighbour that sent the last message
         if more:
             return Status.READY
         if self.follows:
@@ -171,7 +174,6 @@ class ProgramUnit(Unit):
 
     def _turn(self, began: int) -> Status:
         """Does what follows from a single event or message that was taken."""
-        self._watch()
         status = self._go_on(began + self.worker.turn_ns)
         last = self.plan.last_heard
         if status is Status.IDLE and last is not None and last[1].into.waiting():
@@ -179,12 +181,6 @@ class ProgramUnit(Unit):
         self.count_wait(began)
         self.status = self.settle_turn(status)
         return self.status
-
-    def _watch(self) -> None:
-        """While the worker waits it looks first at the neighbour that the last message came from."""
-        if self.plan.heard:
-            self.plan.heard = False
-            self.worker.turns.watched = self
 
     def _take_answer(self, worker: TreeWorker, neighbour: Neighbour) -> bool:
         """Takes an answer that has come during the turn, before the turn ends; returns whether there was one. With
@@ -198,7 +194,6 @@ class ProgramUnit(Unit):
             found = rung
         for message in found:
             plan.take_message(worker, neighbour, message)
-        self._watch()
         return bool(found)
 
     # -- ends, barriers and counters

@@ -101,7 +101,7 @@ class PlanWorkers:
         self.requested_below = False
         self._requested: dict[TreeWorker, int | None] = {}
         """Workers that the parent has asked for their state, with the tag of the request."""
-        self._held: list[TreeWorker] = []
+        self.held: list[TreeWorker] = []
         """Workers that must not send messages before there is room for their outputs."""
         for each in workers:
             self.enqueue(each)
@@ -192,8 +192,8 @@ class PlanWorkers:
         protocol = worker.protocol
         if worker.outputs and protocol.gives:
             if not worker.put_out():
-                if worker not in self._held:
-                    self._held.append(worker)
+                if worker not in self.held:
+                    self.held.append(worker)
                 return
             self.clock.now += 1
         if protocol.to_parent:
@@ -218,10 +218,9 @@ class PlanWorkers:
 
     def deliver_held(self) -> None:
         """Tries again to pass on messages that wait for room for outputs."""
-        if self._held:
-            held, self._held = self._held, []
-            for each in held:
-                self.deliver(each, more=False)
+        held, self.held = self.held, []
+        for each in held:
+            self.deliver(each, more=False)
 
     def put_out(self) -> None:
         """Sends on what the program has put out."""
@@ -241,7 +240,7 @@ class PlanWorkers:
         for each in self.workers:  # `all` costs more, at the end of every turn
             if not each.protocol.done or not all(lane.lane.ended for lane in each.lanes):
                 return False
-        return not self._held
+        return not self.held
 
 
 def _promise(worker: TreeWorker, lane: TagLane, word: int) -> None:

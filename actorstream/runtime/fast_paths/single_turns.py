@@ -38,7 +38,8 @@ class SingleTurns:
 
     def take(self) -> Status | None:
         """Runs the hook on single events at the heads of lanes. None: there is none; READY: more waits."""
-        found = False
+        unit, found = self._unit, False
+        calls = unit.head.calls
         for lane in self._lanes:
             if lane.held or lane.ended:
                 continue
@@ -46,7 +47,9 @@ class SingleTurns:
             if taken is not None:
                 found = True
                 event, entered, began = taken
-                if not self._run(lane, event, (entered, began)):
+                unit.head.context.input, started = lane.input, monotonic_ns()
+                more = calls[lane.input].run_one(event)  # type: ignore[union-attr]
+                if not self._ran(lane, started, more, entered, began):
                     break
         return self._after() if found else None
 
@@ -56,23 +59,23 @@ class SingleTurns:
         lane, unit = self._watched, self._unit
         if lane is None or lane.held or lane.ended or unit.events or unit.ready or not unit.is_free:
             return bell.wait(ns) if ns else bell.collect()
-        found = lane.watch.wait(ns)  # type: ignore[union-attr]
+        watch, head = lane.watch, unit.head
+        found = watch.wait(ns)  # type: ignore[union-attr]
         if type(found) is list:
             return found
-        self._run(lane, found, None)
+        head.context.input, started = lane.input, monotonic_ns()
+        more = head.calls[lane.input].run_one(found)  # type: ignore[union-attr]
+        _, entered, began = watch.marks()  # type: ignore[union-attr]
+        self._ran(lane, started, more, entered, began)
         unit.status = unit.settle_turn(self._after())
         return None
 
-    def _run(self, lane: InLane, event: Any, marks: tuple[int, int] | None) -> bool:
-        """Runs the hook on an event, counts it, and sends on what the hook returned. Returns whether the hook has ended.
-        `marks`: when the event entered, and when its processing began, 0 if only now; None: the watch of the lane tells."""
-        unit = self._unit
+    def _ran(self, lane: InLane, started: int, more: Any, entered: int, began: int) -> bool:
+        """The hook has run on an event since `started`, and answered `more`: counts the event, and sends on what the hook
+        returned. Returns whether the hook has ended. `entered`, `began`: when the event entered, and when its processing
+        began, 0 if only now."""
+        unit, ended = self._unit, monotonic_ns()
         head = unit.head
-        head.context.input = lane.input
-        started = monotonic_ns()
-        more = head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
-        ended = monotonic_ns()
-        entered, began = lane.watch.marks()[1:] if marks is None else marks  # type: ignore[union-attr]
         head.count_input(1, entered, entered, began or started)
         head.execute_ns += ended - started
         unit.aged_ns += started - entered
