@@ -359,10 +359,10 @@ class ReceiveRing:
             raise_errno(f"borrow from arena {arena.id}")
         return Block(hold, False, self._keep)
 
-    def run(self, most: int) -> tuple[int, int]:
-        """How many entries from the head on, at most `most`, hand over rows of one block that follow each other, and how many
-        rows. (0, 0): nothing waits, or the head is no data."""
-        return _run(self._consumer or self.handle, most, self._rows), self._rows[0]
+    def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
+        """How many entries from the one `ahead` places behind the head on, at most `most`, hand over rows of one block that
+        follow each other, and how many rows. (0, 0): none is there, or it is no data."""
+        return _run(self._consumer or self.handle, ahead, most, self._rows), self._rows[0]
 
     def consume_run(self, borrowed: int, count: int) -> None:
         """Takes the first `count` entries away; all but the first `borrowed` of them give their blocks back."""

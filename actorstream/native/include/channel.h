@@ -133,9 +133,9 @@ int as_channel_peek(as_consumer *consumer, uint32_t ahead, as_entry *out);
 /* If the head is an entry of kind 5: copies and consumes it. AS_AGAIN: nothing waits, or something else, which was left.
    AS_E_CORRUPT / AS_E_STALE. */
 int as_channel_take_row(as_consumer *consumer, as_entry *out);
-/* How many entries from the head on, at most `most`, hand over rows of one block that follow each other, with the same flags,
-   schema and entry times; `rows`: how many they have together. 0: nothing waits, or the head is no data. */
-uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows);
+/* How many entries from the one `ahead` places behind the head on, at most `most`, hand over rows of one block that follow each
+   other, with the same flags, schema and entry times; `rows`: how many they have together. 0: none is there, or it is no data. */
+uint32_t as_channel_run(as_consumer *consumer, uint32_t ahead, uint32_t most, int64_t *rows);
 /* as_channel_consume of `count` entries, of which all but the first `borrowed` hand their blocks back here. */
 void as_channel_consume_run(as_consumer *consumer, uint32_t borrowed, uint32_t count);
 /* as_doorbell_wait of the owner of `bell` (which `ns` 0 does not spin for), and then, if `bit` alone rang,

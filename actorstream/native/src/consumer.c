@@ -196,20 +196,22 @@ int as_channel_take_row(as_consumer *consumer, as_entry *out) {
     return AS_OK;
 }
 
-uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows) {
+uint32_t as_channel_run(as_consumer *consumer, uint32_t ahead, uint32_t most, int64_t *rows) {
     *rows = 0;
     if (is_stale(consumer) || most == 0) {
         return 0;
     }
-    const uint64_t count = waiting(consumer, most - 1), mask = consumer->slots - 1;
-    const as_entry *head = &consumer->entries[consumer->consumed & mask];
-    if (count == 0 || count > consumer->slots || head->kind != KIND_DATA) {
+    const uint64_t all = waiting(consumer, (uint64_t)ahead + most - 1), mask = consumer->slots - 1;
+    const uint64_t first = consumer->consumed + ahead;
+    const as_entry *head = &consumer->entries[first & mask];
+    if (all <= ahead || all > consumer->slots || head->kind != KIND_DATA) {
         return 0;
     }
+    const uint64_t count = all - ahead;
     int64_t next = head->first + head->rows;
     uint32_t found = 1;
     for (; found < most && found < count && head->offset != 0; found++) {
-        const as_entry *each = &consumer->entries[(consumer->consumed + found) & mask];
+        const as_entry *each = &consumer->entries[(first + found) & mask];
         if (each->magic != AS_ENTRY_MAGIC || each->version != AS_ENTRY_VERSION || each->kind != head->kind ||
             each->offset != head->offset || each->arena != head->arena || each->generation != head->generation ||
             each->first != next || each->flags != head->flags || each->schema != head->schema ||

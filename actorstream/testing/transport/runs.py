@@ -55,7 +55,8 @@ async def send_runs(side: Side) -> None:
 
 
 async def take_runs(side: Side) -> None:
-    """Takes every third run hand-over by hand-over, the others by as many as there are, at most 5 or 100."""
+    """Takes every third run hand-over by hand-over, the others by as many as there are, at most 5 or 100; of the latter it looks
+    at a run's rest and at its last hand-over first."""
     end = side.receiver()
     for seed in range(RUNS):
         taken = 0
@@ -68,6 +69,11 @@ async def take_runs(side: Side) -> None:
             expect(1 <= count <= (5 if seed % 3 == 1 else 100), f"a run of {count} frames")
             left = rows_of(seed) - taken
             expect(rows == min(count * step_of(seed), left), f"{count} frames of run {seed} have {rows} rows")
+            if seed % 3 == 2 and count > 1:
+                behind, others = end.run(100, 1)
+                expect(behind >= count - 1, f"{behind} frames behind the first of a run of {count}")
+                expect(others >= rows - head.rows, f"{others} rows behind {head!r} in a run of {rows}")
+                expect(end.peek(count - 1) is not None, f"frame {count - 1} of a run of {count} is not there")
             head.rows = rows
             verify_part(opened(head), seed, taken, rows)
             del head

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import BrokenError, ClosedError
@@ -243,22 +244,22 @@ class ShmReceiveChannel(ReceiveChannel):
         self._bell = bell
         self._most_kept = most_kept
         self._copies = False
-        self._seen: list[Frame] = []  # 700 bytes less than a deque, in each of very many channels
+        self._seen: dict[int, Frame] = {}
+        """Frames that were looked at and not consumed, by their number in the channel."""
         self._taken = 0
         self._stopped: Callable[[], Exception] | None = None
         self._lost = False
         self._ended = False
 
     def peek(self, ahead: int = 0) -> Frame | None:
-        seen = self._seen
-        if ahead < len(seen):
-            return seen[ahead]
-        while len(seen) <= ahead:
-            found = self._peek(Frame, len(seen)) if self._stopped is None else None
+        number = self._taken + ahead
+        frame = self._seen.get(number)
+        if frame is None:
+            found = self._peek(Frame, ahead) if self._stopped is None else None
             if found is None:
                 return self._nothing(ahead)
-            seen.append(self._filled(*found))
-        return seen[ahead]
+            self._seen[number] = frame = self._filled(*found)
+        return frame
 
     def _filled(self, frame: Frame, flags: int, offset: int, arena: int) -> Frame:
         """The frame of the entry that was just peeked, with its payload."""
@@ -298,9 +299,11 @@ class ShmReceiveChannel(ReceiveChannel):
         raise BrokenError(f"{self}: {why}")
 
     def consume(self) -> None:
-        if not self._seen and self.peek() is None:
-            raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
-        frame = self._seen.pop(0)
+        frame = self._seen.pop(self._taken, None)
+        if frame is None:
+            if self.peek() is None:
+                raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
+            frame = self._seen.pop(self._taken)
         self._take()
         self._taken = taken = self._taken + 1
         if frame.kind == END:
@@ -309,17 +312,17 @@ class ShmReceiveChannel(ReceiveChannel):
             self._copies = self._ring.statistics().loans > self._most_kept
 
     def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
-        return self._ring.run(most) if self.forwardable and not ahead else super().run(most, ahead)
+        return self._ring.run(most, ahead) if self.forwardable else super().run(most, ahead)
 
     def consume_run(self, count: int) -> None:
         if not self.forwardable:
             super().consume_run(count)
             return
-        seen = self._seen
-        borrowed = min(len(seen), count)
-        del seen[:borrowed]
-        self._ring.consume_run(borrowed, count)
-        before, self._taken = self._taken, self._taken + count
+        seen, before = self._seen, self._taken
+        self._taken = end = before + count
+        borrowed = sorted(number for number in seen if number < end)
+        for first, last in pairwise([*sorted({before, *borrowed}), end]):
+            self._ring.consume_run(seen.pop(first, None) is not None, last - first)
         if before // HOARD_EVERY != self._taken // HOARD_EVERY:
             self._copies = self._ring.statistics().loans > self._most_kept
 
@@ -333,7 +336,7 @@ class ShmReceiveChannel(ReceiveChannel):
         if self._stopped is None:
             self._last = self._ring.statistics()
         consumed, waiting, loans = self._last
-        peeked = sum(1 for frame in self._seen if frame.payload is not None)
+        peeked = sum(1 for frame in self._seen.values() if frame.payload is not None)
         return {"received": consumed, "waiting": waiting, "kept": loans - peeked}
 
     def lose(self) -> None:
@@ -346,9 +349,8 @@ class ShmReceiveChannel(ReceiveChannel):
             self._stopped = lambda: ClosedError(
                 f"{self}: this receiving end was closed; nothing can be received any more"
             )
-            unread = len(self._seen)
-            self._seen.clear()
-            self._ring.consume(unread)
+            if self._seen:
+                self.consume_run(max(self._seen) + 1 - self._taken)
             with contextlib.suppress(BrokenError):  # what an outside producer has damaged goes back to nobody
                 for _ in range(self._ring.waiting()):  # not what comes meanwhile: that could go on for good
                     entry = self._ring.peek()

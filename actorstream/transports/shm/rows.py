@@ -5,7 +5,7 @@ Knows where they lie in the entry, not what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import lru_cache, partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
@@ -73,7 +73,7 @@ def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:
     return send
 
 
-def row_taker(ring: ReceiveRing, layout: str, peeked: list[Frame]) -> RowTaker | None:
+def row_taker(ring: ReceiveRing, layout: str, peeked: Sized) -> RowTaker | None:
     """See `ReceiveChannel.rows`. `peeked`: frames before which nothing may be taken."""
     form = _form(f"<{layout}")
     if form.size > ROW_BYTES:
@@ -123,7 +123,7 @@ def _making(rows: RowFormat) -> Callable[..., EventSender]:
 
 
 def event_watch(
-    ring: ReceiveRing, rows: RowFormat, peeked: list[Frame], bell: Doorbell, bit: int
+    ring: ReceiveRing, rows: RowFormat, peeked: Sized, bell: Doorbell, bit: int
 ) -> EventWatch | None:
     """See `ReceiveChannel.watch_events`. `peeked`: as above; `bell`, `bit`: what rings for this channel."""
     form = _form(f"<{rows.layout}")

@@ -105,7 +105,7 @@ static void sink(as_doorbell *own, as_consumer *in) {
         }
         CHECK(status == AS_OK);
         int64_t rows;
-        const uint32_t taken = as_channel_run(in, now->most, &rows);
+        const uint32_t taken = as_channel_run(in, 0, now->most, &rows);
         if (head.kind == 4) {
             CHECK(taken == 0 && head.serial == row);
             as_channel_consume(in, 1);
