@@ -15,23 +15,33 @@ if TYPE_CHECKING:
 class BatchSizes:
     """Counts the sizes of batches, by powers of two."""
 
-    __slots__ = ("_counts", "_greatest", "_least")
+    __slots__ = ("_counts", "_greatest", "_last", "_least", "_same")
 
     def __init__(self) -> None:
         self._counts = [0] * 64
         self._least, self._greatest = 0, 0
+        self._last = self._same = 0
+        """The rows of the last batch, and how many batches of that size are not in the counts yet."""
 
     def count(self, rows: int, batches: int = 1) -> None:
         """So many batches have so many rows each, at least one."""
-        self._counts[rows.bit_length()] += batches
+        if rows == self._last:  # as most are; the counts cost three times as much
+            self._same += batches
+            return
+        self._settle()
+        self._last, self._same = rows, batches
         if rows > self._greatest:
             self._greatest = rows
         if rows < self._least or not self._least:
             self._least = rows
 
+    def _settle(self) -> None:
+        self._counts[self._last.bit_length()] += self._same
+        self._same = 0
+
     def total(self) -> int:
         """How many batches were counted."""
-        return sum(self._counts)
+        return sum(self._counts) + self._same
 
     @staticmethod
     def publish(of: Iterable[BatchSizes], row: np.ndarray) -> None:
@@ -40,6 +50,8 @@ class BatchSizes:
         some = [each for each in of if each._greatest]
         if not some:
             return
+        for each in some:
+            each._settle()
         least, greatest = min(each._least for each in some), max(each._greatest for each in some)
         counts = [sum(column) for column in zip(*(each._counts for each in some))]
         left = (sum(counts) + 1) // 2

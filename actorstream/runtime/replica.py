@@ -239,7 +239,9 @@ class Replica:
     def send(self, batch: Batch, output: str) -> None:
         """Pushes a batch along the edges of an output."""
         schema = self._schema(output)
-        if type(batch) is not Batch or batch.schema is not schema:
+        if type(batch) is not Batch:
+            batch = batch.sealed()  # type: ignore[assignment]
+        if batch.schema is not schema:
             batch = self.fitting(batch, output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
