@@ -25,7 +25,7 @@ class BatchSizes:
 
     def count(self, rows: int, batches: int = 1) -> None:
         """So many batches have so many rows each, at least one."""
-        if rows == self._last:  # as most are; the counts cost three times as much
+        if rows == self._last:  # as most are
             self._same += batches
             return
         self._settle()

@@ -320,7 +320,7 @@ class ShmReceiveChannel(ReceiveChannel):
             return
         seen, before = self._seen, self._taken
         self._taken = end = before + count
-        borrowed = sorted(number for number in seen if number < end)
+        borrowed = [number for number in seen if number < end]
         for first, last in pairwise([*sorted({before, *borrowed}), end]):
             self._ring.consume_run(seen.pop(first, None) is not None, last - first)
         if before // HOARD_EVERY != self._taken // HOARD_EVERY:
