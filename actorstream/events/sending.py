@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int, int, int]:
     """The rows for native code: (descriptors of the columns of `frame_schema`, address of uint32 row numbers or 0, first
     row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""
+    jumbo = batch._jumbo
+    if jumbo is not None and batch._frame_schema is frame_schema and batch._parent is None:  # as most have
+        batch.sealed()
+        return jumbo.table(frame_schema), 0, batch._first, batch.rows
     source = batch._viewed()
     if source is batch:
         table, first = _described(batch, frame_schema)

@@ -53,7 +53,7 @@ class WritableBatch(Batch):
         return self if rows is None else self.slice(0, rows)
 
     def sealed(self) -> Batch:
-        return self.seal()
+        return self if self._open is None else self.seal()
 
 
 def allocate(

@@ -111,9 +111,10 @@ class Framing:
             made = self._encode(parts, self.arena, schema)
             nbytes = made.nbytes
         frame = self.frame(parts[0], made, 0, nbytes, schema)
-        frame.rows = sum(part.rows for part in parts)
-        frame.min_entry = min(part.entry_min for part in parts)
-        frame.max_entry = max(part.entry_max for part in parts)
+        for part in parts[1:]:
+            frame.rows += part.rows
+            frame.min_entry = min(frame.min_entry, part.entry_min)
+            frame.max_entry = max(frame.max_entry, part.entry_max)
         return frame
 
     def frame(self, batch: Batch, payload: Any, first: int, nbytes: int, schema: Schema) -> Frame:
@@ -136,8 +137,7 @@ class Framing:
         return frame
 
     def _one_batch(self, parts: list[Batch], schema: Schema) -> Batch:
-        """Makes one batch of several for a consumer in this process. Events stay events if it takes events; all else is
-        copied once, in C."""
+        """One batch for a consumer in this process. Events stay events if it takes events; all else is copied once, in C."""
         if len(parts) == 1:
             return parts[0]
         if self.to_events and not schema.system and all(part.has_events for part in parts):

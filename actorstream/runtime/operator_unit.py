@@ -83,8 +83,7 @@ class OperatorUnit(Unit):
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def admits(self, lane: InLane) -> bool:
-        """Whether a producer in this process may give rows to the head itself, since nothing waits before them in the unit. Its
-        lane is to be empty."""
+        """Whether a producer here may give rows of an empty lane to the head itself: nothing waits before them in the unit."""
         return self.is_free and self.inbox.admits(lane)
 
     def take(self, batch: Batch, lane: InLane) -> None:

@@ -238,7 +238,7 @@ class Replica:
 
     def send(self, batch: Batch, output: str) -> None:
         """Pushes a batch along the edges of an output."""
-        schema = self._schema(output)
+        schema = self.schemas[output] if output in self.schemas else self._schema(output)
         if type(batch) is not Batch:
             batch = batch.sealed()  # type: ignore[assignment]
         if batch.schema is not schema:

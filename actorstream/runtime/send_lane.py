@@ -402,11 +402,12 @@ class SendLane:
         """The first batches that make one jumbo tuple of at most `limit` rows, with the number of their rows and bytes."""
         parts: list[Batch] = []
         rows = nbytes = 0
-        schema = self.framing.schema(waiting.batches[0])
+        schema, mixed = self.framing.schema(waiting.batches[0]), self.framing.schemas.marked is not None
+        row_bytes = schema.row_bytes if schema.bounded else 0
         for batch in waiting.batches:
-            size = self.framing.size(batch)
+            size = batch.rows * row_bytes or batch.nbytes
             if (
-                self.framing.schema(batch) is not schema
+                (mixed and self.framing.schema(batch) is not schema)
                 or rows + batch.rows > limit
                 or (parts and nbytes + size > self.byte_limit)
             ):

@@ -194,7 +194,7 @@ class SourceUnit(Unit):
                 found = batch_of(self.source, reading.result())
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
-            return self._send(found, monotonic_ns())
+            return self._send(found, monotonic_ns(), 0)
         if self.chain is not None:
             self.chain.settle()
         while self.barriers:  # only now, so that what was read is what was sent
@@ -237,8 +237,8 @@ class SourceUnit(Unit):
             found: Any = self.source.read(rows)
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
-        spent = 0
-        if type(found) in BATCHES:  # a single event is sent before anything else is done
+        spent, is_batch = 0, type(found) in BATCHES
+        if is_batch:  # a single event is sent before anything else is done
             spent = monotonic_ns() - now
             if size.follows_load:
                 size.behind(behind=self.sizing.is_behind())
@@ -253,9 +253,10 @@ class SourceUnit(Unit):
             self._send_dead()
             yields = self._yields
         else:
-            if found is not None and type(found) not in BATCHES:
+            if not is_batch and found is not None:
                 found = batch_of(self.source, found)
-            status = self._send(found, now)
+                spent = monotonic_ns() - now
+            status = self._send(found, now, spent)
             if status is not Status.READY:
                 size.rested()
                 self.sizing.asked.count(self._full)
@@ -289,8 +290,8 @@ class SourceUnit(Unit):
             self.promise()
         return self.spawn(self.finish())
 
-    def _send(self, batch: Batch | None, entered: int) -> Status:
-        """Sends what was read. Returns IDLE if that was no row, or what the end of the input leads to."""
+    def _send(self, batch: Batch | None, entered: int, spent: int) -> Status:
+        """Sends what was read in `spent` ns. Returns IDLE if that was no row, or what the end of the input leads to."""
         if batch is None:
             return self._end_of_input()
         head, rows = self.head, batch.rows
@@ -303,14 +304,15 @@ class SourceUnit(Unit):
                     batch._times = (int(times[0]), int(times[-1]))
                 if marks is not None:  # of rows that are behind their partition's watermark
                     batch = batch.with_system(_watermark=marks)
-            self._count(rows, entered, monotonic_ns() - entered)
+            self._count(rows, entered, spent)
             if self.chain is None or not self.chain.take(batch, entered):
                 head.forward(batch)
             if self.in_step is not None:
                 self.in_step = (self.in_step + rows) % STEP_ROWS
                 if not self.in_step:
                     self.promise()
-        self._send_dead()
+        if self.source.bad_rows != self._bad_rows:
+            self._send_dead()
         if (late := self.source.take_late()) is not None:
             head.context.count_late(late.rows)
             head.forward(late, "late")
@@ -322,7 +324,7 @@ class SourceUnit(Unit):
         return Status.IDLE
 
     def _send_dead(self) -> None:
-        """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
+        """Counts rows that did not parse since the last read, and sends dead letters of them."""
         bad, self._bad_rows = self.source.bad_rows - self._bad_rows, self.source.bad_rows
         dead = self.source.take_dead() if bad else None
         self.head.failures.dead += bad
@@ -389,7 +391,7 @@ class SourceUnit(Unit):
             returned = not reading.cancelled() and reading.exception() is None
             if returned and (batch := batch_of(self.source, reading.result())) is not None:
                 self.source.hold_position(held=False)
-                self._send(batch, monotonic_ns())  # it was about to return when it was cancelled
+                self._send(batch, monotonic_ns(), 0)  # it was about to return when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:

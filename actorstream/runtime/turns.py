@@ -1,5 +1,4 @@
-"""Runs a worker's units in turns on its event loop. Decides which unit is next, how long the worker looks for more work, and
-when it sleeps."""
+"""Runs a worker's units in turns on its event loop: which unit is next, how long to look for more work, when to sleep."""
 
 from __future__ import annotations
 

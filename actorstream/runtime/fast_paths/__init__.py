@@ -1,2 +1,1 @@
-"""Shorter ways for rows that have nothing before them. What a fast path does not take goes the way of batches, with the same
-result."""
+"""Shorter ways for rows that have nothing before them. What they do not take goes as batches, with the same result."""
