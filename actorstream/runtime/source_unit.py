@@ -154,8 +154,8 @@ class SourceUnit(Unit):
 
     def _read(self) -> Status:
         """Reads until the turn is over, one batch or one call of C after the other."""
-        self._deadline = monotonic_ns() + self.worker.turn_ns
-        self._left = self.most_rows
+        now = monotonic_ns()
+        self._deadline, self._left = now + self.worker.turn_ns, self.most_rows
         sizing = self.sizing
         if sizing.blocked_at is not None:
             sizing.resumes(sizing.blocked_at)
@@ -173,8 +173,8 @@ class SourceUnit(Unit):
                 status = self._interrupted()
                 if status is not Status.READY:
                     return status
+                now = monotonic_ns()
                 continue
-            now = monotonic_ns()
             rows = self._full = max(size.rows, LEAST_READ) if self.in_order else size.rows
             if self.pace is not None and not (rows := self.sizing.rows_due(rows, now)):
                 self._look_again(self.pace.wait(now))
@@ -182,6 +182,7 @@ class SourceUnit(Unit):
             ended = read(size, rows, now)
             if ended is not None:
                 return ended
+            now = monotonic_ns()
         return Status.READY
 
     def _interrupted(self) -> Status:
@@ -209,7 +210,9 @@ class SourceUnit(Unit):
         assert chain is not None, "_read has looked"
         most, until = rows, self._deadline
         if size.turn_ns:
-            most, until = self._left, min(until, now + size.turn_ns)
+            most = self._left
+            if now + size.turn_ns < until:
+                until = now + size.turn_ns
         taken = chain.turn(rows, most if pace is None else rows, until)
         if not taken:
             return self._read_batch(size, rows, now)
@@ -250,7 +253,8 @@ class SourceUnit(Unit):
                 unit.take_event()
             self.head.events_out += sent
             self._count(sent, now, spent)
-            self._send_dead()
+            if self.source.bad_rows != self._bad_rows:
+                self._send_dead()
             yields = self._yields
         else:
             if not is_batch and found is not None:

@@ -159,13 +159,10 @@ class SourceChain:
         turn, before = self._turn, self._made
         producers = self._producers
         promises = len(producers) if producers and not any(lane.pending for lane in self._lanes) else 0
-        why = turn.run(
-            min(rows, turn.most_rows),
-            most,
-            promises,
-            deadline,
-            max(0, deadline - self._unit.worker.turn_ns + LISTEN_NS),
-        )
+        # compared here: a call of min or max takes a fiftieth of what a lone batch costs
+        turn_ns, most_rows = self._unit.worker.turn_ns, turn.most_rows
+        listens = deadline - turn_ns + LISTEN_NS if deadline > turn_ns else 0
+        why = turn.run(rows if rows < most_rows else most_rows, most, promises, deadline, listens)
         self._made = made = turn.made
         self._promised = promises > 0
         self.ended = why in (DUE, RUNG)
