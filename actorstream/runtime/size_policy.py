@@ -84,7 +84,8 @@ def source_size(
     caches = CACHES * nearest_cache() // width
     most = min([caches, *(max(1, lane.byte_limit // width) for lane in lanes)]) if schema.fixed else MOST
     if not rate:
-        return FoundSize(most, monotonic_ns if has_pool(deploy) else thread_time_ns)
+        clock = monotonic_ns if has_pool(deploy) else thread_time_ns
+        return FoundSize(most, clock, nearest_cache() // (4 * width))
     return PacedSize(rate, most)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from actorstream.scheduling.size_search import SAMPLE_NS, SizeSearch, level_above, level_within, rows_at
+from actorstream.scheduling.size_search import MOST, SAMPLE_NS, SizeSearch, level_above, level_within, rows_at
 
 PRESSED, RELAXED = 8, 64
 """Batches between two looks at whether consumers keep up, while they do not and while they do."""
@@ -19,6 +19,8 @@ FIRST_BATCHES = 3
 """Not measured: the first batch of a source may open files and import modules."""
 DECAY = 0.95
 """What a batch's cost still counts once another one was measured."""
+WINDOW_NS, WORTH_NS = 50_000_000, 2_000_000
+"""So often it is looked how much a source is held up, and for so long a batch of one that is keeps its consumers busy."""
 UTILISED = 0.8
 """The most of the time that batches may take at a paced source, if it is to have little latency."""
 LONG_NS = 1 << 61
@@ -109,14 +111,22 @@ class FoundSize:
     """The size with the least cost a row, of a source that is read as fast as possible. A batch costs the time since
     the last one was sent, so that what its worker's other units and its consumers take counts as much as they hold the source up.
 
-    Args:
-        most: rows that a batch may have. busy_ns: the clock of `SizeSearch`."""
+    Much of that comes now and then, for batches that were sent long before, which a search does not see. So where it is a
+    quarter of all time or more, a batch is not so small that what it leads to is done within WORTH_NS: then what each batch
+    costs on its way, whatever its rows, is little.
 
-    __slots__ = ("_ended", "_search", "rows", "turn_ns", "waited")
+    Args:
+        most: rows that a batch may have. busy_ns: the clock of `SizeSearch`.
+        near: rows that fit in a part of the nearest cache, which a batch may have although smaller ones seem as good."""
+
+    __slots__ = ("_ended", "_near", "_search", "_window", "rows", "turn_ns", "waited")
     follows_cost, follows_load = True, False
 
-    def __init__(self, most: int, busy_ns: Callable[[], int]) -> None:
+    def __init__(self, most: int, busy_ns: Callable[[], int], near: int = MOST) -> None:
         self._search = SizeSearch(busy_ns, level_within(most))
+        self._near = near
+        self._window = (0, 0, 0)
+        """Since it was last looked how much the source is held up: rows, ns, and how many of these passed between batches."""
         self.waited = self._search.waited
         self._ended = 0
         """When the last batch was sent; 0: the source has rested since."""
@@ -126,12 +136,24 @@ class FoundSize:
         if self._ended:
             search = self._search
             search.took(rows, ended - self._ended, batches)
+            self._look(rows, ended - self._ended, began - self._ended)
             self.rows, self.turn_ns = search.rows, SAMPLE_NS if search.hurries else LONG_NS
         self._ended = ended
 
+    def _look(self, rows: int, ns: int, between: int) -> None:
+        """So many rows took so long, of which some time passed before they were read."""
+        all_rows, passed, apart = self._window
+        all_rows, passed, apart = all_rows + rows, passed + ns, apart + between
+        if passed < WINDOW_NS:
+            self._window = all_rows, passed, apart
+            return
+        self._window = 0, 0, 0
+        worth = all_rows * WORTH_NS // passed if apart * 4 > passed else 0
+        self._search.keep_above(level_within(min(worth, self._near)))
+
     def rested(self) -> None:
         self._search.interrupted()
-        self._ended = 0
+        self._ended, self._window = 0, (0, 0, 0)
 
     def behind(self, *, behind: bool) -> None:
         """The time until the next batch says it."""

@@ -1,8 +1,8 @@
 """SizeSearch: finds the batch size with the least cost a row by trying sizes. Pure: the clocks are arguments.
 
 Sizes are powers of two, `LEVELS` of them. The search first doubles the size as long as that pays. Then it keeps the smallest
-size that costs hardly more than the best, and now and then compares it with its two neighbours, side by side in time, so
-that neither a load that comes and goes nor a change of the work misleads it for long."""
+size that costs hardly more than the best, and now and then compares it with one of its two neighbours: both are used in turns,
+the longer the less they differ, so that neither a load that comes and goes nor a change of the work misleads it for long."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ LONGEST_NS = 8_000_000
 """A batch that takes so long is not made larger: its fixed cost cannot matter."""
 SKIPPED = 4
 """Batches after a change of size that are not measured, unless one of them takes as long as a measurement."""
-UNLIKE = 1.3
-"""A comparison whose result is so many times another than the last one takes its place."""
-PAYS = 0.97
-"""A larger size must cost less than this much of what the smaller one costs to count as better while the size grows."""
-NEAR, STAYS = 1.03, 1.05
-"""The smallest size is taken that costs less than NEAR times the best; it is kept while it costs less than STAYS."""
-HELD, LONGEST_HELD = 32, 256
+TURNS, CLEAR = 8, 0.2
+"""A comparison has at most so many turns of both sizes. It ends after the first if they differ by more than CLEAR, after the
+fourth by half of it, and so on."""
+MUCH_WORSE = 1.3
+"""A neighbour that costs so many times what the chosen size costs is seldom tried again."""
+PAYS, NEAR = 0.97, 1.03
+"""A larger size is taken if it costs less than PAYS of what the smaller one costs, a smaller one if it costs less than NEAR of
+what the larger one does."""
+HELD, LONGEST_HELD = 16, 256
 """Measurements of the size taken between two comparisons with a neighbour: at first, and after many that changed nothing."""
 OTHER = 2.0
 """A size that costs so many times more or less than before does other work: the search begins anew."""
@@ -64,13 +66,15 @@ class SizeSearch:
         "_batches",
         "_busy",
         "_clock",
-        "_compared",
         "_cost",
+        "_found",
         "_grown",
         "_held",
+        "_least",
         "_level",
         "_long",
         "_most",
+        "_neighbour",
         "_ns",
         "_rows",
         "_samples",
@@ -79,12 +83,11 @@ class SizeSearch:
         "_strange",
         "_up",
         "_waited",
-        "_wished",
         "rows",
     )
 
     def __init__(self, busy_ns: Callable[[], int], most: int = LEVELS) -> None:
-        self._clock, self._most = busy_ns, most
+        self._clock, self._most, self._least = busy_ns, most, 0
         self._busy = 0
         self._settled = 0
         """The level that was chosen."""
@@ -95,12 +98,21 @@ class SizeSearch:
         self._cost: dict[int, float] = {}
         """Level -> ns a row, of all levels that were tried, as of when the chosen one cost what it says."""
         self._grown, self._held = False, HELD
-        self._compared: list[float] = []
         self._up = False
-        self._wished = -1
-        """A neighbour that was a little better when it was last compared."""
+        self._neighbour = -1
+        """The level that the chosen one is being compared with; -1: none."""
+        self._found: tuple[list[float], list[float]] = ([], [])
+        """What the chosen level and its neighbour have cost in the comparison."""
         self._strange = self._long = 0
-        self._use(level)
+        self._use(max(level, self._least))
+
+    def keep_above(self, level: int) -> None:
+        """No level below this one is taken from now on."""
+        self._least = min(level, self._most)
+        if self._level >= self._least <= self._settled:
+            return
+        self._settled, self._neighbour = max(self._settled, self._least), -1
+        self._use(self._settled if self._grown else self._least)
 
     def _use(self, level: int) -> None:
         self._level = level
@@ -148,7 +160,7 @@ class SizeSearch:
             if len(self._samples) >= SAMPLES or took >= LONGEST_NS:
                 cost = _low(self._samples)
                 self._grow(cost, cost * self.rows)
-        elif self._level == self._settled:
+        elif self._neighbour < 0:
             self._hold(took)
         elif len(self._samples) >= SAMPLES:
             self._compare()
@@ -183,8 +195,8 @@ class SizeSearch:
         """Takes the smallest level that costs hardly more than the best."""
         best = min(self._cost.values())
         settled = min(level for level, cost in self._cost.items() if cost <= NEAR * best)
-        self._settled = settled
-        self._use(settled)
+        self._settled = max(settled, self._least)
+        self._use(self._settled)
 
     # -- keeping a size
 
@@ -192,29 +204,27 @@ class SizeSearch:
         """A measurement of the level that was chosen."""
         if len(self._samples) < self._held:
             return
-        self._compared = self._samples[-SAMPLES:]
         if self._is_other(_low(self._samples)):
             self._begin(max(0, self._settled - 2))
             return
-        if self._wished < 0:
-            self._up = not self._up
-        neighbour = self._neighbour(took)
-        if neighbour == self._settled:
+        self._up = not self._up
+        self._neighbour = self._next(took)
+        if self._neighbour < 0:
             self._held = min(2 * self._held, LONGEST_HELD)
             self._samples = []
         else:
-            self._use(neighbour)
+            self._found = (self._samples[-SAMPLES:], [])
+            self._use(self._neighbour)
 
-    def _neighbour(self, took: float) -> int:
-        """The level to compare with next, on the side whose turn it is if it can be used. One that was much worse is not tried
-        again soon. The level that was chosen: there is none."""
-        bad = UNLIKE * self._cost.get(self._settled, float("inf"))
+    def _next(self, took: float) -> int:
+        """The level to compare with next, on the side whose turn it is if it can be used; -1: there is none."""
+        bad = MUCH_WORSE * self._cost.get(self._settled, float("inf"))
         for side in (1, -1) if self._up else (-1, 1):
             level = self._settled + side
-            fits = 0 <= level <= self._most and (side < 0 or 2 * took < LONGEST_NS)
+            fits = self._least <= level <= self._most and (side < 0 or 2 * took < LONGEST_NS)
             if fits and (self._held == LONGEST_HELD or self._cost.get(level, 0.0) <= bad):
                 return level
-        return self._settled
+        return -1
 
     def _is_other(self, cost: float) -> bool:
         """Whether the size costs something quite different than before, and not only for a moment."""
@@ -227,25 +237,24 @@ class SizeSearch:
         return self._strange >= 2
 
     def _compare(self) -> None:
-        """A neighbour was measured: what it costs beside the level that was chosen, measured just before."""
-        level, chosen = self._level, self._settled
-        ratio = _low(self._samples) / _low(self._compared)
-        known = self._cost.get(chosen, 1.0)
-        found = ratio * known
-        said = self._cost.get(level, found)
-        if said / UNLIKE < found < said * UNLIKE:
-            found = (found * said) ** 0.5  # so that no single comparison decides what is almost equal
-        self._cost[level] = found
-        best = min(self._cost.values())
-        smaller = level < chosen and found <= NEAR * best
-        better = known > STAYS * best and found <= NEAR * best
-        if not (smaller or better):
-            self._wished = -1
-            self._held = min(2 * self._held, LONGEST_HELD)
-        elif self._wished == level or ratio * OTHER < 1:
-            self._settled, self._wished, self._held = level, -1, HELD
+        """One of the two levels of a comparison was measured."""
+        chosen, neighbour = self._settled, self._neighbour
+        before, found = self._found
+        if self._level == chosen:
+            before += self._samples
+            self._use(neighbour)
+            return
+        found += self._samples
+        ratio, turns = _low(found) / _low(before), len(found) // SAMPLES
+        if turns < TURNS and abs(ratio - 1) < CLEAR / turns**0.5:
+            self._use(chosen)
+            return
+        self._neighbour = -1
+        self._cost[neighbour] = ratio * self._cost.setdefault(chosen, _low(before))
+        if ratio < (PAYS if neighbour > chosen else NEAR):
+            self._settled, self._held = neighbour, HELD
         else:
-            self._wished = level
+            self._held = min(2 * self._held, LONGEST_HELD)
         self._use(self._settled)
 
 

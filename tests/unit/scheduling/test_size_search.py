@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
 
 import pytest
@@ -128,6 +129,88 @@ def test_the_time_for_which_a_source_waits_for_its_consumer_counts() -> None:
         search.waited(1_000_000 + 10 * search.rows)
         search.took(search.rows, 1_001_000 + 10 * search.rows)
     assert search.rows >= 65_536
+
+
+def test_a_size_below_the_least_allowed_is_left_at_once_and_not_tried_again() -> None:
+    machine = Machine(costs(1_000, 300.0), 0.02, 1)
+    machine.run(0.5)
+    assert machine.search.rows < 4096
+    machine.search.keep_above(level_within(4096))
+    for _ in range(2_000):
+        assert machine.search.rows >= 4096
+        machine.run(0.001)
+    machine.search.keep_above(0)
+    machine.run(2.0)
+    assert machine.search.rows < 4096
+
+
+def test_a_search_that_still_grows_goes_on_from_the_least_allowed() -> None:
+    search = SizeSearch(lambda: 0, level_within(8192))
+    search.keep_above(level_within(4096))
+    assert search.rows == 4096
+    search.keep_above(LEVELS)
+    assert search.rows == 8192
+
+
+class HeldUp:
+    """A source whose rows wait in a queue for a consumer that takes more time for each batch, on a processor of its own or
+    on the source's."""
+
+    def __init__(self, own: Cost, consumer: Cost, queue: int, *, beside: bool, size: int = 0) -> None:
+        self.own, self.consumer, self.queue, self.beside = own, consumer, queue, beside
+        self.dice = random.Random(1)
+        self.now = self.busy = self.free = 0.0
+        self.waiting: deque[tuple[float, int]] = deque()
+        """When the consumer will be done with a batch, or what it will take, and its rows."""
+        self.found = FoundSize(MOST, lambda: int(self.busy)) if not size else FixedSize(size)
+
+    def run(self, seconds: float) -> float:
+        """Rows a second."""
+        began, rows = self.now, 0
+        while self.now < began + seconds * SECOND:
+            size = self.found.rows
+            queued = sum(rows for _, rows in self.waiting)
+            if self.beside:
+                self._wait_for(size, queued)
+            elif queued + size > self.queue:
+                self._work()
+            start = self.now
+            self.now += self.own(size) * self.dice.lognormvariate(0, 0.1)
+            self.busy += self.now - start
+            cost = self.consumer(size) * self.dice.lognormvariate(0, 0.1)
+            self.free = max(self.now, self.free) + cost
+            self.waiting.append((self.free if self.beside else cost, size))
+            self.found.took(size, int(start), int(self.now))
+            rows += size
+        return rows / (self.now - began) * SECOND
+
+    def _wait_for(self, size: int, queued: int) -> None:
+        """Sleeps until the queue has room."""
+        began = self.now
+        while self.waiting and (self.waiting[0][0] <= self.now or queued + size > self.queue):
+            done, rows = self.waiting.popleft()
+            queued -= rows
+            self.now = max(self.now, done)
+        self.found.waited(int(self.now - began))
+
+    def _work(self) -> None:
+        """The consumer has its turn in the same thread, and takes all."""
+        for cost, _ in self.waiting:
+            self.now += cost
+            self.busy += cost
+        self.waiting.clear()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("fixed", [20_000, 100_000])
+def test_what_batches_cost_later_on_their_way_counts_too(fixed: int, *, beside: bool) -> None:
+    """The source sees little of it: what a batch leads to comes long after it, in one go for many."""
+    own, consumer = costs(5_000, 170.0), costs(fixed, 900.0)
+    ways = [HeldUp(own, consumer, 40_000, beside=beside, size=rows_at(level)) for level in range(10)]
+    best = max(way.run(0.5) for way in ways)
+    found = HeldUp(own, consumer, 40_000, beside=beside)
+    found.run(0.5)
+    assert found.run(0.5) > BEST * best
 
 
 @pytest.mark.parametrize(
