@@ -210,9 +210,8 @@ class SourceUnit(Unit):
         assert chain is not None, "_read has looked"
         most, until = rows, self._deadline
         if size.turn_ns:
-            most = self._left
-            if now + size.turn_ns < until:
-                until = now + size.turn_ns
+            most, ends = self._left, now + size.turn_ns
+            until = ends if ends < until else until
         taken = chain.turn(rows, most if pace is None else rows, until)
         if not taken:
             return self._read_batch(size, rows, now)
