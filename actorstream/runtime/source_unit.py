@@ -159,8 +159,7 @@ class SourceUnit(Unit):
         sizing = self.sizing
         if sizing.blocked_at is not None:
             sizing.resumes(sizing.blocked_at)
-        size = sizing.size
-        chain = self.chain
+        size, chain = sizing.size, self.chain
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
         read = self._run_chain if chain is not None and chain.makes_rows else self._read_batch
