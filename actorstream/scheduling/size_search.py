@@ -108,11 +108,13 @@ class SizeSearch:
 
     def keep_above(self, level: int) -> None:
         """No level below this one is taken from now on."""
-        self._least = min(level, self._most)
-        if self._level >= self._least <= self._settled:
-            return
-        self._settled, self._neighbour = max(self._settled, self._least), -1
-        self._use(self._settled if self._grown else self._least)
+        self._least = least = min(level, self._most)
+        if not self._grown:
+            if self._level < least:
+                self._use(least)
+        elif min(self._level, self._settled) < least:
+            self._settled, self._neighbour = max(self._settled, least), -1
+            self._use(self._settled)
 
     def _use(self, level: int) -> None:
         self._level = level

@@ -144,9 +144,13 @@ def test_a_size_below_the_least_allowed_is_left_at_once_and_not_tried_again() ->
     assert machine.search.rows < 4096
 
 
-def test_a_search_that_still_grows_goes_on_from_the_least_allowed() -> None:
+def test_a_search_that_still_grows_goes_on_from_the_least_allowed_or_where_it_is() -> None:
     search = SizeSearch(lambda: 0, level_within(8192))
+    search.keep_above(0)
+    assert search.rows == 256
     search.keep_above(level_within(4096))
+    assert search.rows == 4096
+    search.keep_above(level_within(1024))
     assert search.rows == 4096
     search.keep_above(LEVELS)
     assert search.rows == 8192
