@@ -20,7 +20,7 @@ FIRST_BATCHES = 3
 DECAY = 0.95
 """What a batch's cost still counts once another one was measured."""
 WINDOW_NS, WORTH_NS = 50_000_000, 2_000_000
-"""So often it is looked how much a source is held up, and for so long a batch of one that is keeps its consumers busy."""
+"""FoundSize looks once in such a window whether its source is held up; a batch then gives the pipeline so much to do at least."""
 UTILISED = 0.8
 """The most of the time that batches may take at a paced source, if it is to have little latency."""
 LONG_NS = 1 << 61
@@ -111,13 +111,13 @@ class FoundSize:
     """The size with the least cost a row, of a source that is read as fast as possible. A batch costs the time since
     the last one was sent, so that what its worker's other units and its consumers take counts as much as they hold the source up.
 
-    Much of that comes now and then, for batches that were sent long before, which a search does not see. So where it is a
-    quarter of all time or more, a batch is not so small that what it leads to is done within WORTH_NS: then what each batch
-    costs on its way, whatever its rows, is little.
+    Consumers work in turns, on batches that were sent long before, so the search does not see what a small batch costs them.
+    A source is held up if a quarter of all time or more passes between its batches. Its batches then have rows for WORTH_NS
+    of the pipeline's time at least, so that what each batch costs on its way, whatever its rows, is a small part.
 
     Args:
         most: rows that a batch may have. busy_ns: the clock of `SizeSearch`.
-        near: rows that fit in a part of the nearest cache, which a batch may have although smaller ones seem as good."""
+        near: being held up makes no batch larger than so many rows."""
 
     __slots__ = ("_ended", "_near", "_search", "_window", "rows", "turn_ns", "waited")
     follows_cost, follows_load = True, False
@@ -126,7 +126,7 @@ class FoundSize:
         self._search = SizeSearch(busy_ns, level_within(most))
         self._near = near
         self._window = (0, 0, 0)
-        """Since it was last looked how much the source is held up: rows, ns, and how many of these passed between batches."""
+        """Of the window that has begun: rows, ns, and how many of these ns passed between batches."""
         self.waited = self._search.waited
         self._ended = 0
         """When the last batch was sent; 0: the source has rested since."""

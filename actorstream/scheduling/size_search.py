@@ -102,12 +102,12 @@ class SizeSearch:
         self._neighbour = -1
         """The level that the chosen one is being compared with; -1: none."""
         self._found: tuple[list[float], list[float]] = ([], [])
-        """What the chosen level and its neighbour have cost in the comparison."""
+        """The measurements of a comparison: first those of the chosen level, then those of its neighbour."""
         self._strange = self._long = 0
         self._use(max(level, self._least))
 
     def keep_above(self, level: int) -> None:
-        """No level below this one is taken from now on."""
+        """From now on no batch has fewer rows than this level."""
         self._least = least = min(level, self._most)
         if not self._grown:
             if self._level < least:
