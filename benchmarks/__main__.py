@@ -16,7 +16,7 @@ from benchmarks.plots import bars, lines
 from benchmarks.record import Record, write_records
 from benchmarks.suite import Settings, Suite
 from benchmarks.table import facts_table, records_table
-from benchmarks.versions import ROUNDS, VersionError, compare
+from benchmarks.versions import ROUNDS, VersionError, compare, parts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     console.print(facts_table(facts()))
     if options.against is not None:
-        return against(options, console, errors)
+        return against(options, suites, console, errors)
     found: list[Record] = []
     for suite in suites:
         try:
@@ -76,13 +76,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def against(options: argparse.Namespace, console: Console, errors: Console) -> int:
+def against(options: argparse.Namespace, suites: list[Suite], console: Console, errors: Console) -> int:
     """Prints and writes how many times as good as another version's the figures are here."""
     try:
         records = compare(
             options.against.resolve(),
-            registry.asked_for(options.suites),
-            only=options.only,
+            parts(suites),
             quick=options.quick,
             rounds=options.rounds,
             progress=partial(errors.print, style="dim", markup=False),

@@ -1,5 +1,6 @@
 """Compares this version of actorstream with another one, a checkout with an environment of its own. Each version runs its own
-suites by its own interpreter, in turns, so that drift of the machine meets both. No measuring here."""
+probes by its own interpreter, probe by probe in turns, so that a machine that gets slower or faster meets both. No measuring
+here."""
 
 from __future__ import annotations
 
@@ -9,23 +10,48 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks.job import ROOT
 from benchmarks.record import Record, read_records
+from benchmarks.suite import Suite
 
 TIMES = "times the other"
 ROUNDS = 3
+UNKNOWN = 2
+"""Exit code of a version that has no suite or case of that name."""
+PAIRED = "-paired"
+"""Ends the name of a figure that is the median of a case's ratios."""
 
 
 class VersionError(Exception):
     """A checkout cannot run the suites, or has no case in common with this one."""
 
 
+class Part(NamedTuple):
+    """What one version measures before the other does: a probe of a suite, by the names of its cases."""
+
+    suite: str
+    cases: tuple[str, ...]
+
+    def has(self, record: Record) -> bool:
+        """Whether a figure is of this probe; the cases that it is compared with come along."""
+        return record.suite == self.suite and record.case.removesuffix(PAIRED) in self.cases
+
+
+def parts(suites: Sequence[Suite]) -> list[Part]:
+    """The probes of suites, in their order."""
+    return [
+        Part(suite.name, tuple(case.name for case in probe.cases))
+        for suite in suites
+        for probe in suite.probes
+    ]
+
+
 def compare(
     other: Path,
-    suites: Sequence[str],
+    asked: Sequence[Part],
     *,
-    only: str = "",
     quick: bool = True,
     rounds: int = ROUNDS,
     progress: Callable[[str], None] = lambda line: None,
@@ -39,14 +65,16 @@ def compare(
         interpreter(place)
     found: dict[tuple[str, str], list[float]] = {}
     for number in range(rounds):
-        here, there = (ROOT, other) if number % 2 == 0 else (other, ROOT)
-        first, second = (measured(place, suites, only, quick) for place in (here, there))
-        own, others = (first, second) if here is ROOT else (second, first)
-        for key in own.keys() & others.keys():
-            found.setdefault(key, []).append(ratio(own[key], others[key]))
+        turns = (ROOT, other) if number % 2 == 0 else (other, ROOT)
+        for part in asked:
+            figures = {place: measured(place, part, quick) for place in turns}
+            own, others = figures[ROOT], figures[other]
+            for key in own.keys() & others.keys():
+                found.setdefault(key, []).append(ratio(own[key], others[key]))
         progress(f"round {number + 1} of {rounds}: {len(found)} cases of both versions")
     if not found:
-        raise VersionError(f"{other}: none of its cases of {', '.join(suites)} is called like one here")
+        names = ", ".join(dict.fromkeys(part.suite for part in asked))
+        raise VersionError(f"{other}: none of its cases of {names} is called like one here")
     return [
         Record(suite, case, median(ratios), TIMES, len(ratios), min(ratios), max(ratios))
         for (suite, case), ratios in sorted(found.items())
@@ -60,17 +88,19 @@ def ratio(own: Record, other: Record) -> float:
     return other.value / own.value
 
 
-def measured(place: Path, suites: Sequence[str], only: str, quick: bool) -> dict[tuple[str, str], Record]:
-    """The figures of the version in a checkout, by suite and case."""
+def measured(place: Path, part: Part, quick: bool) -> dict[tuple[str, str], Record]:
+    """The figures of a probe in a checkout, by suite and case; none if it has no such probe."""
     with tempfile.TemporaryDirectory(prefix="versions-") as folder:
         records = Path(folder) / "records.json"
-        command = [interpreter(place), "-m", "benchmarks", *suites, "--json", str(records)]
+        command = [interpreter(place), "-m", "benchmarks", part.suite, "--json", str(records)]
         command += ["--quick"] if quick else []
-        command += ["--only", only] if only else []
+        command += ["--only", ",".join(part.cases)]
         ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        if ran.returncode == UNKNOWN:
+            return {}
         if ran.returncode:
             raise VersionError(f"{place}: {' '.join(command[1:])} failed:\n{ran.stderr[-2000:]}")
-        return {(record.suite, record.case): record for record in read_records(records)}
+        return {(record.suite, record.case): record for record in read_records(records) if part.has(record)}
 
 
 def interpreter(place: Path) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.record import Record
-from benchmarks.versions import TIMES, VersionError, compare, ratio
+from benchmarks.suite import Case, Probe, Suite
+from benchmarks.versions import TIMES, Part, VersionError, compare, parts, ratio
 
 SCRIPT = """#!/bin/sh
 # stands for a version: notes that it ran, and writes its figures where `--json F` says
-echo "$0" >> "{log}"
+echo "$0 $*" >> "{log}"
 while [ "$1" != --json ]; do shift; done
 cp "{figures}" "$2"
 """
@@ -30,7 +31,7 @@ def figure(case: str, value: float, unit: str) -> str:
     return f'{{"suite":"s","case":"{case}","value":{value},"unit":"{unit}","runs":3,"min":1,"max":1}}'
 
 
-def test_versions_run_in_turns_and_the_cases_of_both_are_compared(
+def test_probes_run_in_turns_and_the_cases_of_both_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "log"
@@ -41,26 +42,51 @@ def test_versions_run_in_turns_and_the_cases_of_both_are_compared(
     )
     other = version(tmp_path / "other", log, f"[{figure('rate', 200, 'rows/s')},{figure('time', 10, 'µs')}]")
     monkeypatch.setattr("benchmarks.versions.ROOT", here)
-    found = compare(other, ["s"], rounds=3)
+    found = compare(other, [Part("s", ("rate", "new")), Part("s", ("time",))], rounds=3)
     assert [(each.case, each.value, each.unit, each.runs) for each in found] == [
         ("rate", 1.5, TIMES, 3),
         ("time", 2.0, TIMES, 3),
     ]
-    order = [Path(line).parents[2].name for line in log.read_text().splitlines()]
-    assert order == ["here", "other", "other", "here", "here", "other"]
+    ran = [line.split() for line in log.read_text().splitlines()]
+    asked = [(Path(words[0]).parents[2].name, words[words.index("--only") + 1]) for words in ran]
+    once = [("here", "rate,new"), ("other", "rate,new"), ("here", "time"), ("other", "time")]
+    back = [("other", "rate,new"), ("here", "rate,new"), ("other", "time"), ("here", "time")]
+    assert asked == [*once, *back, *once]
+
+
+def test_a_probe_that_only_one_version_has_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, figures = tmp_path / "log", f"[{figure('a', 1, 'rows/s')},{figure('b', 1, 'rows/s')}]"
+    here, other = (version(tmp_path / name, log, figures) for name in ("here", "other"))
+    (other / ".venv/bin/python").write_text(
+        '#!/bin/sh\ncase "$*" in *"--only b"*) exit 2;; esac\n'
+        + (here / ".venv/bin/python").read_text().removeprefix("#!/bin/sh\n")
+    )
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    found = compare(other, [Part("s", ("a",)), Part("s", ("b",))], rounds=1)
+    assert [each.case for each in found] == ["a"]
+
+
+def test_each_probe_of_each_suite_is_a_part_with_the_names_of_its_cases() -> None:
+    def probe(*names: str) -> Probe:
+        return Probe(tuple(Case(name, "µs") for name in names), lambda: (1.0,))
+
+    suites = [Suite("s", (probe("a", "b"), probe("c"))), Suite("t", (probe("a"),))]
+    assert parts(suites) == [("s", ("a", "b")), ("s", ("c",)), ("t", ("a",))]
 
 
 def test_a_checkout_without_an_environment_is_named(tmp_path: Path) -> None:
     with pytest.raises(VersionError, match="make an environment there"):
-        compare(tmp_path, ["ysb"], rounds=1)
+        compare(tmp_path, [Part("ysb", ("a",))], rounds=1)
 
 
 def test_versions_without_a_common_case_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = version(tmp_path / "here", tmp_path / "log", f"[{figure('a', 1, 'rows/s')}]")
-    other = version(tmp_path / "other", tmp_path / "log", f"[{figure('b', 1, 'rows/s')}]")
+    other = version(tmp_path / "other", tmp_path / "log", "[]")
     monkeypatch.setattr("benchmarks.versions.ROOT", here)
     with pytest.raises(VersionError, match="none of its cases of s"):
-        compare(other, ["s"], rounds=1)
+        compare(other, [Part("s", ("a",))], rounds=1)
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("MB/s", 2.0), ("µs", 0.5), ("times", 2.0)])
