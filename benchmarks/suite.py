@@ -40,6 +40,8 @@ class Probe:
     """The peer that it measures; its time is not charged to the suite's."""
     rounds: int | None = None
     """It takes part in so many rounds, the first ones; in all of them unless said."""
+    needs: tuple[str, ...] = ()
+    """Cases of probes before it, whose runs it uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class Suite:
     """Further SVG files, name -> text, made of the median of each case."""
 
     def only(self, patterns: Sequence[str]) -> Suite:
-        """The probes that have a case one of the patterns (of fnmatch) fits, and those these are compared with. Nothing is
-        made of all cases together then: no curves, no summary, no pictures. Without probes if no case fits."""
+        """The probes that have a case one of the patterns (of fnmatch) fits, and those these need or are compared with. Nothing
+        is made of all cases together then: no curves, no summary, no pictures. Without probes if no case fits."""
         wanted = {
             case.name
             for probe in self.probes
@@ -69,6 +71,7 @@ class Suite:
         while True:
             kept = tuple(probe for probe in self.probes if any(case.name in wanted for case in probe.cases))
             needed = {case.against for probe in kept for case in probe.cases if case.against is not None}
+            needed.update(name for probe in kept for name in probe.needs)
             if needed <= wanted:
                 return replace(self, probes=kept, curves=None, summary=None, pictures=None)
             wanted |= needed

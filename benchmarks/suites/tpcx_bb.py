@@ -108,7 +108,7 @@ def measured_probes(
     for query in PROCESSES:
         at_half = partial(half_load, query, seconds, found)
         cases = (Case(f"{query}-lp-half-load-mean", "µs"), Case(f"{query}-lp-half-load-p99", "µs"))
-        probes.append(Probe(cases, at_half))
+        probes.append(Probe(cases, at_half, needs=(f"{query}-lp-2",)))
         for case, deploy in ORDERED.items():
             case = f"{query}-{case}"
             measured = partial(measure, case, query, ordered=True, transport="shm", workers=2, **deploy)
@@ -130,7 +130,8 @@ def modelled_probes(schedules: Sequence[str], seconds: float, models: Models) ->
         for scheme in SCHEMES:
             against = None if scheme == SCHEMES[0] else f"{query}-{SCHEMES[0]}-2"
             run_scheme = partial(reordered, models, query, scheme)
-            probes.append(probe(f"{query}-{scheme}-2", TUPLES, run_scheme, against=against))
+            reorders = probe(f"{query}-{scheme}-2", TUPLES, run_scheme, against=against)
+            probes.append(replace(reorders, needs=(f"{query}-turns-1",)))
     for query in QUERIES:
         for schedule in schedules:
             deploy: dict[str, Any] = {"schedule": schedule, "threads": 0}
@@ -145,7 +146,7 @@ def modelled_probes(schedules: Sequence[str], seconds: float, models: Models) ->
                 case = f"{query}-{kind}-queues-{workers}"
                 against = None if kind == KINDS[-1] else f"{query}-{KINDS[-1]}-queues-{workers}"
                 queued = partial(partitioned, models, query, kind, workers)
-                probes.append(replace(three(case, against, queued), rounds=1))
+                probes.append(replace(three(case, against, queued), rounds=1, needs=(f"{query}-turns-1",)))
     for query in PROCESSES:
         for schedule, setting in TRIED:
             case = f"{query}-{schedule}-{setting.name}"
@@ -154,7 +155,7 @@ def modelled_probes(schedules: Sequence[str], seconds: float, models: Models) ->
             probes.append(replace(three(case, f"{query}-turns-1", measured), rounds=1))
             case += f"-{STUDIED_WORKERS}-simulated"
             simulated = partial(models.studied, query, schedule, STUDIED_WORKERS, setting)
-            probes.append(three(case, None, simulated))
+            probes.append(replace(three(case, None, simulated), needs=(f"{query}-turns-1",)))
     return probes
 
 

@@ -122,6 +122,15 @@ def test_a_suite_of_some_cases_keeps_what_these_are_compared_with() -> None:
     assert suite.only(["e"]).probes == ()
 
 
+def test_a_case_alone_runs_behind_those_whose_runs_it_uses() -> None:
+    probes = [
+        Probe((Case(name, "µs"),), lambda: (1.0,), needs=needs)
+        for name, needs in (("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ()))
+    ]
+    some = Suite("s", tuple(probes)).only(["c"])
+    assert [case.name for probe in some.probes for case in probe.cases] == ["a", "b", "c"]
+
+
 def test_the_time_of_peers_is_not_charged_to_the_suite() -> None:
     clock, log = Clock(), []
     suite = Suite(
