@@ -75,7 +75,9 @@ _DTYPES: dict[Kind, np.dtype[Any]] = {
     **{kind: np.dtype(kind.value) for kind in INTEGERS | FLOATS},
 }
 
-SYSTEM_NAMES = ("_time", "_origin", "_position", "_watermark", "_ordinal")
+WATERMARK = "_watermark"
+"""The system column of rows behind their partition's watermark: the watermark."""
+SYSTEM_NAMES = ("_time", "_origin", "_position", WATERMARK, "_ordinal")
 """Names (the last a prefix) that user fields must not have."""
 
 

@@ -87,9 +87,10 @@ class InterleavedBatch(Batch):
             self._numbers = self._gather.column(numbers)
         return self._numbers  # type: ignore[no-any-return]
 
-    @property
-    def marked(self) -> bool:
-        return "_watermark" in self._wanted and all(batch.marked for batch in self._sources())
+    def carries(self, name: str) -> bool:
+        if self._system is not None:
+            return name in self._system
+        return name in self._wanted and all(batch.carries(name) for batch in self._sources())
 
     @property
     def nbytes(self) -> int:

@@ -133,17 +133,14 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._system = self._find_system()
         return self._system
 
-    @property
-    def marked(self) -> bool:
-        """Whether there are rows behind their partition's watermark, which then carry `_watermark`."""
-        batch: Representation | None = self
-        while batch is not None:
-            if batch._system is not None:
-                return "_watermark" in batch._system
-            if batch._frame_schema is not None:
-                return "_watermark" in batch._frame_schema.system
-            batch = batch._lineage if isinstance(batch._lineage, Representation) else batch._parent
-        return False
+    def carries(self, name: str) -> bool:
+        """Whether the rows carry a system column other than `_time`; no column is made for that."""
+        if self._system is not None:
+            return name in self._system
+        if self._frame_schema is not None:
+            return name in self._frame_schema.system
+        source = self._lineage if isinstance(self._lineage, Representation) else self._parent
+        return source is not None and source.carries(name)
 
     def _find_system(self) -> dict[str, Column]:
         if self._frame_schema is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import SchemaError
 from actorstream.native.address import address_of
@@ -10,7 +10,9 @@ from actorstream.native.arena import Block
 from actorstream.native.pieces import ColumnTable
 
 if TYPE_CHECKING:
-    from actorstream.events.column import Column
+    import numpy as np
+
+    from actorstream.events.column import Descriptor
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.representation import Representation
     from actorstream.events.schema import Schema
@@ -26,6 +28,10 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
         return jumbo.table(frame_schema), 0, batch._first, batch.rows
     source = batch._viewed()
     if source is batch:
+        if (index := _picked_by(batch)) is not None and (
+            found := _of_picked(batch, frame_schema)
+        ) is not None:
+            return found, address_of(index), 0, batch.rows
         table, first = _described(batch, frame_schema)
         return table, 0, first, batch.rows
     table, _, first, _ = piece(source, frame_schema)
@@ -36,20 +42,47 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
 
 def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -> ColumnTable | None:
     """The descriptors of the columns of `frame_schema`, written to `table` unless there are some already. None: the rows are
-    events, or a run or selection of other rows. SchemaError: as `piece`."""
-    if batch._events is not None or batch._parent is not None or batch._values is not None:
-        return None
+    events, or picked from others by number. SchemaError: as `piece`."""
+    source: Representation | None = batch
+    while source is not None:
+        if source._events is not None or source._values is not None or source._index is not None:
+            return None
+        source = source._parent
     if batch.sealed()._jumbo is not None:
         found, first = _described(batch, frame_schema)
         return found if not first else None
-    table.fill(
-        [
-            (column.field.width, 0, 0, 0, address_of(column.data), 0)
-            if column.field.plain
-            else column.descriptor
-            for column in _columns_for(batch, frame_schema)
-        ]
-    )
+    table.fill(_descriptors(batch, frame_schema))
+    return table
+
+
+def _picked_by(batch: Representation) -> np.ndarray | None:
+    """The row numbers of a selection that a batch has all rows of, with other columns; None: it is nothing like that."""
+    parent = batch._parent
+    if batch._index is not None or batch._lineage is not None or batch._system is not None or parent is None:
+        return None
+    return parent._index if parent.rows == batch.rows and parent._events is None else None
+
+
+def _of_picked(batch: Representation, frame_schema: Schema) -> ColumnTable | None:
+    """The columns of `frame_schema` as the rows have them that such a batch was picked from. None: some are the batch's own."""
+    selection: Any = batch._parent
+    source = selection._parent
+    if (frame_schema.user is not batch.schema and frame_schema.user != batch.schema) or (
+        selection._lineage is not None
+    ):
+        return None
+    found = []
+    for field, column in zip(batch.schema.fields, batch._columns):
+        place = selection.schema._index.get(field.name)
+        if place is None or (column is not None and column is not selection._columns[place]):
+            return None
+        found.append(_descriptor(source, field.name))
+    for name in frame_schema.system:
+        if name == "_time" or selection._system is not None or name not in source.system:
+            return None
+        found.append(source.system[name].descriptor)
+    table = ColumnTable(len(found))
+    table.fill(found)
     return table
 
 
@@ -59,20 +92,20 @@ def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable
         return jumbo.table(frame_schema), batch._first
     if batch._table is not None and batch._table[0] is frame_schema:
         return batch._table[1], 0
-    columns = _columns_for(batch, frame_schema)
-    table = ColumnTable(len(columns))
-    table.fill([column.descriptor for column in columns])
+    described = _descriptors(batch, frame_schema)
+    table = ColumnTable(len(described))
+    table.fill(described)
     batch._table = (frame_schema, table)
     return table, 0
 
 
-def _columns_for(batch: Representation, frame_schema: Schema) -> list[Column]:
-    """The columns of a batch that `frame_schema` names, in its order."""
+def _descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor]:
+    """Of the columns of a batch that `frame_schema` names, in its order."""
     if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
         raise SchemaError(
             f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
         )
-    columns = batch.columns()
+    found = [_descriptor(batch, field.name) for field in batch.schema.fields]
     for name in frame_schema.system:
         column = batch.system.get(name)
         if column is None:
@@ -80,8 +113,22 @@ def _columns_for(batch: Representation, frame_schema: Schema) -> list[Column]:
                 f"rows of {batch.schema.name} carry no {name}: an operator dropped their lineage, which an ordered "
                 "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
             )
-        columns.append(column)
-    return columns
+        found.append(column.descriptor)
+    return found
+
+
+def _descriptor(batch: Representation, name: str) -> Descriptor:
+    """Of the column of a field. A part of another batch's column is described as that, and not cut out of it."""
+    first, place = 0, batch.schema._index[name]
+    while batch._columns[place] is None and batch._index is None and (parent := batch._parent) is not None:
+        above = parent.schema._index.get(name)
+        if above is None:  # a column that was joined to the rows
+            break
+        first += batch._first
+        batch, place = parent, above
+    column = batch._column(place)
+    width, wide, begins, validity, data, offsets = column.descriptor
+    return width, wide, begins + first, validity, data, offsets
 
 
 def whole_jumbo(batch: Representation, schema: Schema) -> JumboTuple | None:

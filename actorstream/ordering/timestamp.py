@@ -143,9 +143,22 @@ class Sorted:
 def placed(batch: Batch, origin: int, first: int) -> Batch:
     """The rows of a source's partition with their places: `origin` is the partition's, `first` the number of the first row."""
     rows = batch.rows
-    return batch.with_system(
-        **{ORIGIN: np.full(rows, origin, np.int64), POSITION: np.arange(first, first + rows)}
-    )
+    return batch.with_system(**{ORIGIN: repeated(origin, rows), POSITION: np.arange(first, first + rows)})
+
+
+_REPEATED: dict[int, np.ndarray] = {}
+MOST_REPEATED = 8
+"""Values that arrays are kept of."""
+
+
+def repeated(value: int, rows: int) -> np.ndarray:
+    """So many rows of one value, int64, not to be changed."""
+    found = _REPEATED.get(value)
+    if found is None or len(found) < rows:
+        if len(_REPEATED) >= MOST_REPEATED:
+            _REPEATED.clear()
+        found = _REPEATED[value] = np.full(2 * rows, value, np.int64)
+    return found[:rows]
 
 
 def _selected(batch: Batch, order: np.ndarray) -> Batch:

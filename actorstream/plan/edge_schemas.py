@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from actorstream.events.fields import WATERMARK
 from actorstream.events.schema import Schema
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from actorstream.topology.timestamp import TimestampPlan
 
 TIME = "_time"
-WATERMARK = "_watermark"
 
 
 class EdgeSchemas(msgspec.Struct, frozen=True):

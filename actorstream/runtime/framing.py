@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ResourceError
 from actorstream.events.batch import Batch
+from actorstream.events.fields import WATERMARK
 from actorstream.events.jumbo import encode
 from actorstream.events.sending import shared_jumbo, whole_jumbo
 from actorstream.transports.base import Frame
@@ -72,10 +73,14 @@ class Framing:
         cost its consumers as much as a whole jumbo tuple."""
         return max(1, (2 * nbytes + self.cut_bytes) // (2 * self.cut_bytes)) if self.cut_bytes else 2
 
+    def is_plain(self, batch: Batch) -> bool:
+        """Whether a batch travels without the watermarks of its rows: none is behind its own, or nobody would look."""
+        return self.schemas.marked is None or not batch.carries(WATERMARK)
+
     def schema(self, batch: Batch) -> Schema:
-        """The schema that a batch travels in; it has the watermarks of the rows if some rows are behind theirs."""
-        schemas = self.schemas
-        return schemas.plain if schemas.marked is None or not batch.marked else schemas.marked
+        """The schema that a batch travels in."""
+        marked = self.schemas.marked
+        return self.schemas.plain if marked is None or not batch.carries(WATERMARK) else marked
 
     def whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""

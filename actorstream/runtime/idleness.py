@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.plan.edge_schemas import WATERMARK
+from actorstream.events.fields import WATERMARK
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:

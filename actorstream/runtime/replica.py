@@ -13,6 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.fields import WATERMARK
 from actorstream.metrics.counters import COUNTER_WORDS, HISTOGRAM_WORDS, Counter, bucket_of
 from actorstream.plan.hook_shapes import hook_for
 from actorstream.runtime.context import OperatorContext
@@ -198,7 +199,7 @@ class Replica:
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
         if self._behind is not None:
-            self.descent = self._behind if batch.marked else None
+            self.descent = self._behind if batch.carries(WATERMARK) else None
         if self.descent is not None:
             self.descent.source = batch
         self.context.input = source

@@ -166,7 +166,7 @@ class SendLane:
         self.send_piece: PieceSender | None = None
         """Encodes rows and sends them by one call of C, on the same condition, where the channel can."""
         schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None and numbers is None
-        if framing.arena is not None and schemas.marked is None and plain_rows:
+        if framing.arena is not None and plain_rows:
             self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, self.producer)
             if isinstance(channel, PieceSending):
                 most = framing.cut_bytes + framing.cut_bytes // 2
@@ -234,6 +234,8 @@ class SendLane:
         reference, cannot be encoded, or the channel has no credit."""
         if self.send_piece is None or batch._events is not None or batch.sealed()._jumbo is not None:
             return False
+        if not self.framing.is_plain(batch):
+            return False
         try:
             table, index, first, rows = piece(batch, self.framing.schemas.plain)
         except SchemaError:
@@ -243,7 +245,7 @@ class SendLane:
     def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
         """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
         nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
-        if self.pending or self.runs or rows > self.batch_size:
+        if self.pending or self.runs or rows > self.batch_size or not self.framing.is_plain(batch):
             return False
         if rows + rows <= self.enough and not self.channel.is_empty():
             return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from actorstream.errors import DataError
+from actorstream.events.fields import WATERMARK
 from actorstream.operators.failed_rows import fail_event
 from actorstream.windows.sliding import GREATEST_TIME
 from actorstream.windows.watermark import AT_END, NOTHING
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from actorstream.actors.actor import Actor
     from actorstream.events.batch import Batch
     from actorstream.windows.sliding import SlidingWindows
-
-WATERMARK = "_watermark"
 
 
 class Admitted(NamedTuple):

@@ -11,7 +11,7 @@ from actorstream.actors.actor import Actor
 from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.events.cuts import cuts
-from actorstream.events.fields import Field, Kind
+from actorstream.events.fields import WATERMARK, Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native import cells
 from actorstream.native.kernels import BYTES, SIGNED
@@ -145,7 +145,7 @@ class LocalPanes(Paned):
     def single(self, batch: Batch) -> Batch | None:
         """Each row as a cell of its own, those of a pane together; None: some rows are behind or of no valid time, and
         have to be added. RowErrors as for `add`."""
-        times = None if batch.marked else times_of(batch)
+        times = None if batch.carries(WATERMARK) else times_of(batch)
         if (
             times is None
             or not batch.rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.events.cuts import MOST_ROWS
+from actorstream.events.fields import WATERMARK
 from actorstream.events.representation import known_times
 from actorstream.native.panes import ALL, UNKNOWN, Panes, PanesStep, latest_of
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
@@ -101,7 +102,7 @@ class Paned:
         if self.whole:
             self._add_whole(batch)
             return None
-        if not batch.marked:
+        if not batch.carries(WATERMARK):
             known = known_times(batch) or UNKNOWN
             if self.panes.add(self._inputs.fill(batch), batch.rows, self._low, ALL, known):
                 return None
@@ -117,7 +118,7 @@ class Paned:
         """`add` as a job of a pool; None: some rows are behind their watermark. RowErrors as for `add`."""
         if self.whole:
             return self.panes.job(self._inputs.fill(batch), batch.rows, 0)
-        if batch.marked:
+        if batch.carries(WATERMARK):
             return None
         return self.panes.job(self._inputs.fill(batch), batch.rows, self._low, known_times(batch) or UNKNOWN)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.cuts import MOST_ROWS
+from actorstream.events.fields import WATERMARK
 from actorstream.native.sessions import EVERYTHING, Sessions
-from actorstream.operators.aggregation.admission import WATERMARK, times_of, valid_rows
+from actorstream.operators.aggregation.admission import times_of, valid_rows
 from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.pending_rows import PendingRows
 from actorstream.operators.aggregation.saved_runs import restore_runs, save_runs

@@ -12,6 +12,7 @@ import numpy as np
 
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
+from actorstream.events.fields import WATERMARK
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.native.lookup import NONE
 from actorstream.operators.joining.whole import WholeStream
@@ -80,7 +81,7 @@ class Pending:
         windows = self.windows
         times = event_times(batch) if self.timed else np.zeros(batch.rows, np.int64)
         last = windows.last(times)
-        watermarks = batch.system.get("_watermark") if self.timed else None
+        watermarks = batch.system.get(WATERMARK) if self.timed else None
         gone: np.ndarray = last <= self.closed
         first = None
         if watermarks is not None:

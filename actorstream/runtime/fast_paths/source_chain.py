@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.contract import goes_with_batches
 from actorstream.connectors.source import NO_MORE
+from actorstream.events.fields import WATERMARK
 from actorstream.native.turn import DUE, ROWS, RUNG, TIME, ReadRows, Turn
 from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
 from actorstream.operators.chain_end import ChainEnd
@@ -128,7 +129,7 @@ class SourceChain:
         """Takes a batch that the source has read, all of its rows or none. False: it is to go the way of batches, and all has
         been settled. `entered`: when it was asked for."""
         try:
-            if self.makes_rows or not self.is_linked or batch.marked:
+            if self.makes_rows or not self.is_linked or batch.carries(WATERMARK):
                 raise UnlinkedError
             batch = self._unit.head.fitting(batch, "default")
             columns = [batch.column(name).descriptor for name in self._names]

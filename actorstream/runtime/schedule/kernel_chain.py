@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.contract import goes_with_batches
 from actorstream.errors import ResourceError
+from actorstream.events.fields import WATERMARK
 from actorstream.events.representation import known_times
 from actorstream.native.panes import UNKNOWN
 from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
@@ -231,7 +232,7 @@ def _end(consumer: Replica) -> Replica | None:
 def _admitted(end: Replica, state: PanesStep, batch: Batch) -> bool:
     """Whether a state takes a batch, which it is told the event times of. False: the batch is to go through the hooks."""
     admission = end.actor.admits()  # type: ignore[attr-defined]
-    if admission.room <= 0 or end.paused or batch.marked:
+    if admission.room <= 0 or end.paused or batch.carries(WATERMARK):
         return False
     state.late_below(admission.low)
     state.bounds[0], state.bounds[1] = known_times(batch) or UNKNOWN

@@ -12,6 +12,7 @@ import numpy as np
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows
+from actorstream.ordering.timestamp import repeated
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.transports.base import FRONTIER_MIN, Frame
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.timestamp.spill import Spill
-
-_ZEROS = np.zeros(1, np.int64)
 
 SavedLanes = list[tuple[str, int, list[SavedRows]]]
 """In a checkpoint: input, replica of its producer, and its rows that wait, oldest first."""
@@ -60,7 +59,7 @@ class RowOrder(msgspec.Struct):
         """The `most` columns that order tied rows; a column that the lane does not have is 0."""
         found = [batch.system[name].data for name in self.columns]
         if len(found) < most:
-            found += [zeros(batch.rows)] * (most - len(found))
+            found += [repeated(0, batch.rows)] * (most - len(found))
         return found
 
 
@@ -92,6 +91,8 @@ class LaneRows:
         """Whether the merge knows that nothing more comes."""
         self.rests = False
         """Whether the merge does not wait for the lane, since it is idle."""
+        self.promised: int | None = None
+        """The event time that the merge was last promised for the lane, as far as nothing has changed that since."""
         self.last = self.least = FRONTIER_MIN
         """Time of the last row that was taken in, and the time below which rows come too late since the lane was idle."""
         self.crowded = False
@@ -182,11 +183,3 @@ def by_lane(
                     "the number of replicas that the checkpoint was made with",
                 )
             )
-
-
-def zeros(rows: int) -> np.ndarray:
-    """That many zeros, int64, not to be changed."""
-    global _ZEROS
-    if len(_ZEROS) < rows:
-        _ZEROS = np.zeros(2 * rows, np.int64)
-    return _ZEROS[:rows]

@@ -65,23 +65,30 @@ class TimestampMerge:
         """Whether all lanes have ended, and no rows wait here."""
         self._saved: SavedLanes = []
         self._waited = LEAVES
+        self._is_due = True
+        """Whether the gate is to be looked at even if nothing has come in: rows in it wait for room, or the last look failed."""
         self._told: tuple[object, ...] = ()
         self._is_restored = False
 
     def intake(self, reader: int = -1) -> None:
         """Takes in and merges what waits, and wakes the other readers if that has changed what they can take. A reader that has
         taken something calls it before it rests, because the room that it has made may have let more come in."""
+        is_due = self._is_due
         if self.at is not None and not self.passing:
             self.barrier = self.at = None
+            is_due = True
         for rows in self.lanes:
             for _ in range(self.runs.passed(rows.index)):
                 rows.release()
-            self._take(rows)
+            is_due = self._take(rows) or is_due
+        if not is_due:
+            return
         view = self.runs.gate.look()
         while view is not None and self.barrier is None and self._relieve(view):
             for rows in self.lanes:
                 self._take(rows)
             view = self.runs.gate.look()
+        self._is_due = view is None or view.is_full
         if view is not None:
             self._see(view)
         if self.wake is not None:
@@ -121,19 +128,20 @@ class TimestampMerge:
         inside = self.runs.inside(rows.index)
         return inside == 0 or (inside < RUNS and rows.buffered <= self.most_tied)
 
-    def _take(self, rows: LaneRows) -> None:
-        """Merges the rows that wait in a lane, as far as there is room."""
-        lane, gate = rows.lane, self.runs.gate
+    def _take(self, rows: LaneRows) -> bool:
+        """Merges the rows that wait in a lane, as far as there is room. Returns whether the gate may have more to give now."""
+        lane, gate, has_more = rows.lane, self.runs.gate, False
         channel = lane.channel
         while not (lane.held or rows.over or self.barrier is not None):
             while self._waits(rows) and self._has_room(rows):
                 self._add(rows)
+                has_more = True
             waits = self._waits(rows)
             if lane.ended:
                 if not waits:
-                    rows.over = True
+                    rows.over = has_more = True
                     gate.promise(rows.index, LEAVES)
-                return
+                return has_more
             is_idle = lane.is_idle()
             bound = channel.frontier(0)  # before the head: what it covers is there
             head = channel.peek(rows.open)
@@ -141,20 +149,28 @@ class TimestampMerge:
                 rows.rests = False
                 promised = max(self.readers[0].frontier, self.readers[0].last)
                 rows.least = gate.join(rows.index, max(bound, promised))
+                rows.promised = None
             if head is None:
                 if not waits:
                     rows.rests = is_idle
-                    gate.promise(rows.index, IDLE if is_idle else bound)
-                return
+                    promised = IDLE if is_idle else bound
+                    if promised != rows.promised:
+                        rows.promised, has_more = promised, True
+                        gate.promise(rows.index, promised)
+                return has_more
             if head.kind != FrameKind.DATA:
                 self._mark(rows, head)
+                has_more = True
             elif not waits and self._has_room(rows):
                 if self._take_in(rows):
                     self._add(rows)
+                    has_more = True
             elif rows.crowded and (rows.last == self._waited or self.alignment.barrier is not None):
                 self._put_behind(rows)
+                has_more = True
             else:
-                return
+                return has_more
+        return has_more
 
     def _take_in(self, rows: LaneRows) -> bool:
         """Takes in the rows at the head of a lane, a data frame. Returns whether some of them can still get their place."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import OperatorError
-from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, placed, times_of
+from actorstream.events.fields import WATERMARK
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, placed, repeated, times_of
 from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
-from actorstream.runtime.timestamp.lane_rows import zeros
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
@@ -71,18 +71,18 @@ class TimestampStamp(Stamp):
     def _go(self, batch: Batch, output: str) -> None:
         if self.described.places and not self._is_source and self.described.columns:
             batch = batch.with_system(
-                **{ORIGIN: np.zeros(batch.rows, np.int64), POSITION: self._running(output, batch.rows)}
+                **{ORIGIN: repeated(0, batch.rows), POSITION: self._running(output, batch.rows)}
             )
         self.replica.send(batch, output)
 
     def _of_source(self, batch: Batch) -> Batch:
         """The rows of a source with their places; late rows are sent to the output `late`."""
         columns = self.described.columns
-        if columns and ORIGIN not in batch.system:
+        if columns and not batch.carries(ORIGIN):
             source: Any = self.replica.actor
             batch = placed(batch, source.origin, source.row)
-        if self.sorts and batch.marked:
-            marks = batch.system["_watermark"].data
+        if self.sorts and batch.carries(WATERMARK):
+            marks = batch.system[WATERMARK].data
             late = marks > FRONTIER_MIN
             rows = batch.take(late)
             self.replica.context.count_late(rows.rows)
@@ -97,13 +97,13 @@ class TimestampStamp(Stamp):
         if described.ordinal:
             system[described.ordinal] = self._base + self._running(output, batch.rows)
         missing = [
-            name for name in described.columns if name != described.ordinal and name not in batch.system
+            name for name in described.columns if name != described.ordinal and not batch.carries(name)
         ]
         if missing and ORIGIN not in missing and POSITION not in missing:  # ordinals of other inputs
-            system.update({name: zeros(batch.rows) for name in missing})
+            system.update({name: repeated(0, batch.rows) for name in missing})
             missing = []
         if missing and self._hook:
-            system.update({name: np.full(batch.rows, -1, np.int64) for name in missing})
+            system.update({name: repeated(-1, batch.rows) for name in missing})
         elif missing:
             raise self.replica.unfit(dropped(batch, missing[0], CONSUMER))
         return batch.with_system(**system) if system else batch
