@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 _send_piece = lib.as_channel_send_piece
 
-NativePieceSender = Callable[["ColumnTable", int, int, int, int, int, int, int], bool]
+NativePieceSender = Callable[["ColumnTable", int, int, int, int, int, int, int, int], bool]
 """See `piece_sender`."""
 
 
 def piece_sender(
     ring: SendRing, arena: Arena, schema: int, producer: int, plan: int, most: int
 ) -> NativePieceSender:
-    """A function (table, index, first, rows, sequence, min_entry, max_entry, flags) that writes rows of the table into a block
-    of `arena` and publishes them; `index`: the address of uint32 row numbers relative to `first`, or 0.
+    """A function (table, index, first, rows, sequence, serial, min_entry, max_entry, flags) that writes rows of the table into
+    a block of `arena` and publishes them; `index`: the address of uint32 row numbers relative to `first`, or 0.
 
     It returns False, with nothing sent, where there is no credit, where the jumbo tuple would have `most` bytes or more, and
     where the rows do not fit the arena or are too many columns: whoever encodes and sends them is told why. BrokenError,
@@ -36,10 +36,12 @@ def piece_sender(
         first: int,
         rows: int,
         sequence: int,
+        serial: int,
         min_entry: int,
         max_entry: int,
         flags: int,
     ) -> bool:
+        form.serial = serial
         code = _send_piece(
             ring._producer or ring.handle,
             form,

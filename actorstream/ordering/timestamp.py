@@ -179,6 +179,15 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return made
 
 
+def last_time(batch: Batch) -> int:
+    """The event time of the last row, without a look at the others. SchemaError: the rows have none."""
+    name = batch.schema.event_time
+    if name is None:
+        return int(times_of(batch)[-1])
+    column, index = batch.ungathered(name)
+    return int(column.data[column.first + (batch.rows - 1 if index is None else int(index[-1]))])
+
+
 def times_of(batch: Batch) -> np.ndarray:
     """Event times as contiguous int64. SchemaError: the rows have none."""
     times = batch.event_times()

@@ -164,15 +164,14 @@ class SendLane:
         self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
         self.send_piece: PieceSender | None = None
-        """Encodes rows and sends them by one call of C, on the same condition, where the channel can."""
-        schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None and numbers is None
-        if framing.arena is not None and plain_rows:
-            self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, self.producer)
+        """Encodes rows and sends them by one call of C, where the channel can."""
+        fingerprint = framing.schemas.plain.fingerprint
+        if framing.arena is not None:
+            if waiting is Waiting.ALL and clock is None and numbers is None:
+                self.send_jumbo = channel.jumbo_sender(fingerprint, self.producer)
             if isinstance(channel, PieceSending):
                 most = framing.cut_bytes + framing.cut_bytes // 2
-                self.send_piece = channel.piece_sender(
-                    schemas.plain.fingerprint, self.producer, framing.plan, most
-                )
+                self.send_piece = channel.piece_sender(fingerprint, self.producer, framing.plan, most)
 
     def push(self, batch: Batch, key: int = 0) -> None:
         """Queues rows. They are sent at once when a jumbo tuple is full or the consumer has nothing to do; where they go in
@@ -187,7 +186,7 @@ class SendLane:
                 return
             alone = not waits or rows + rows > self.enough or self.channel.is_empty()
             if rows <= self.batch_size and (alone or rows >= self.passing):
-                if self._send_whole(batch, rows) or (alone and self._send_piece(batch, rows)):
+                if self._send_whole(batch, rows) or (alone and self._send_piece(batch, key)):
                     return
                 frame = self.framing.whole(batch) if alone else None
                 if frame is not None:
@@ -229,35 +228,36 @@ class SendLane:
             self._put_off(self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema))
         return True
 
-    def _send_piece(self, batch: Batch, rows: int) -> bool:
+    def _send_piece(self, batch: Batch, key: int) -> bool:
         """Encodes and sends rows that lie in columns, by one call of C. False: nothing was sent; they are events, can go by
-        reference, cannot be encoded, or the channel has no credit."""
+        reference, have watermarks, cannot be encoded, or the channel has no credit."""
         if self.send_piece is None or batch._events is not None or batch.sealed()._jumbo is not None:
             return False
-        if not self.framing.is_plain(batch):
-            return False
         try:
-            table, index, first, rows = piece(batch, self.framing.schemas.plain)
+            return self._send_rows(batch, key, *piece(batch, self.framing.schemas.plain))
         except SchemaError:
             return False
-        return self._send_rows(batch, table, index, first, rows)
 
     def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
         """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
         nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
-        if self.pending or self.runs or rows > self.batch_size or not self.framing.is_plain(batch):
+        if self.pending or self.runs or rows > self.batch_size:
             return False
         if rows + rows <= self.enough and not self.channel.is_empty():
             return False
-        return self._send_rows(batch, table, index, 0, rows)
+        key = 0 if self.numbers is None else self.numbers.number
+        return self._send_rows(batch, key, table, index, 0, rows)
 
-    def _send_rows(self, batch: Batch, table: ColumnTable, index: int, first: int, rows: int) -> bool:
+    def _send_rows(
+        self, batch: Batch, key: int, table: ColumnTable, index: int, first: int, rows: int
+    ) -> bool:
         send, sequence = self.send_piece, self.sequence
-        if send is None:
+        if send is None or not self.framing.is_plain(batch):
             return False
         if not sequence % POLL_EVERY:
             self.channel.poll()
-        if not send(table, index, first, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
+        serial, entries = key if self.clock is None else self.clock.now, (batch.entry_min, batch.entry_max)
+        if not send(table, index, first, rows, sequence, serial, *entries, batch.began):
             return False
         self.sequence = sequence + 1
         self.sizes.count(rows)

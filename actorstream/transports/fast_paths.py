@@ -18,7 +18,7 @@ EventSender = Callable[["Event", int, int], bool]
 """See `SendChannel.events`."""
 JumboSender = Callable[["JumboTuple", int, int, int, int, int], bool]
 """See `SendChannel.jumbo_sender`."""
-PieceSender = Callable[["ColumnTable", int, int, int, int, int, int, int], bool]
+PieceSender = Callable[["ColumnTable", int, int, int, int, int, int, int, int], bool]
 """See `PieceSending`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
@@ -37,9 +37,10 @@ class PieceSending(Protocol):
     """A sending end that encodes rows where the receiver reads them, in the same call that sends them."""
 
     def piece_sender(self, schema: int, producer: int, plan: int, most: int) -> PieceSender:
-        """A function that encodes and sends rows of one schema, without order or times: (descriptors of the columns, address of
-        row numbers or 0, first row, rows, sequence, min_entry, max_entry, began) -> whether they were sent. False: nothing was
-        changed. There is no credit, or the rows have `most` bytes or more, or they cannot be encoded; `send_nowait` says why."""
+        """A function that encodes and sends rows of one schema, without times: (descriptors of the columns, address of row
+        numbers or 0, first row, rows, sequence, serial, min_entry, max_entry, began) -> whether they were sent. False: nothing
+        was changed. There is no credit, or the rows have `most` bytes or more, or they cannot be encoded; `send_nowait` says
+        why."""
 
 
 class EventWatch(msgspec.Struct, frozen=True):

@@ -50,8 +50,8 @@ class Channel:
     receiver: ReceiveRing
     send: NativePieceSender
 
-    def sent(self, batch: Batch, sequence: int = 0) -> bool:
-        return self.send(*piece(batch, SCHEMA), sequence, 5, 6, 0)
+    def sent(self, batch: Batch, sequence: int = 0, serial: int = 0) -> bool:
+        return self.send(*piece(batch, SCHEMA), sequence, serial, 5, 6, 0)
 
     def received(self) -> tuple[Entry, bytes]:
         fields = self.receiver.peek()
@@ -92,10 +92,13 @@ def ends() -> Iterator[Channel]:
     ids=["all", "a run", "a selection", "a selection of a run", "one"],
 )
 def test_rows_arrive_as_the_bytes_that_encoding_makes_of_them(ends: Channel, batch: Batch) -> None:
-    assert ends.sent(batch, sequence=9)
+    assert ends.sent(batch, sequence=9, serial=1 << 40)
     entry, data = ends.received()
     assert data == to_bytes(batch, plan=PLAN)
-    assert (entry.kind, entry.rows, entry.first, entry.sequence) == (1, batch.rows, 0, 9)
+    assert (entry.kind, entry.rows, entry.first, entry.sequence, entry.serial) == (
+        *(1, batch.rows, 0, 9),
+        1 << 40,
+    )
     assert (entry.min_entry, entry.max_entry, entry.producer) == (5, 6, PRODUCER)
     assert (entry.schema, entry.bytes) == (SCHEMA.fingerprint, len(data))
 
@@ -125,10 +128,10 @@ def test_rows_of_more_columns_than_a_call_takes_are_left_to_the_caller() -> None
     wide = Batch.of(columns)
     ends = channel()
     send = piece_sender(ends.sender, ends.arena, wide.schema.fingerprint, PRODUCER, PLAN, MOST)
-    assert not send(*piece(wide, wide.schema), 0, 0, 0, 0)
+    assert not send(*piece(wide, wide.schema), 0, 0, 0, 0, 0)
     narrow = wide.select(list(columns)[:64])
     send = piece_sender(ends.sender, ends.arena, narrow.schema.fingerprint, PRODUCER, PLAN, MOST)
-    assert send(*piece(narrow, narrow.schema), 0, 0, 0, 0)
+    assert send(*piece(narrow, narrow.schema), 0, 0, 0, 0, 0)
 
 
 def test_sending_to_a_consumer_that_has_closed_is_an_error() -> None:

@@ -97,6 +97,10 @@ class TimestampMerge:
                 self._told = told
                 self.wake_readers(other_than=reader)
 
+    def has_given(self, reader: int) -> bool:
+        """Whether there may be stretches that a reader has not got; no: there is none, as of the last look."""
+        return self._is_due or self.runs.positions[reader] < self.seen[0]
+
     def wake_readers(self, *, other_than: int = -1) -> None:
         """Wakes all readers, or those `other_than` one: a producer has sent or promised something, or rows became ready.
         Many jumbo tuples are merged at once then; to merge at each hand-over costs more (cases keyed-K-R and
@@ -314,9 +318,9 @@ class MergeReader:
         return None if self.runs else self._due()
 
     def _read(self) -> None:
-        lanes, ties = self.merge.lanes, self.ties
-        for batch, source in self.merge.runs.read(self.number):
-            rows = lanes[source]
+        merge, ties = self.merge, self.ties
+        for batch, source in merge.runs.read(self.number) if merge.has_given(self.number) else ():
+            rows = merge.lanes[source]
             if self._idles:
                 self.last = int(times_of(batch)[-1])
             self.runs.extend(ties.add(batch, rows))

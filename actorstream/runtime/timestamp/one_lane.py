@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.saved import saved_rows
-from actorstream.ordering.timestamp import times_of
+from actorstream.ordering.timestamp import last_time
 from actorstream.runtime.idleness import Idleness
 from actorstream.runtime.timestamp.lane_rows import LaneRows, by_lane, saved_lane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
@@ -39,7 +39,7 @@ class OneLane:
         return None
 
     def _add(self, batch: Batch) -> None:
-        self.last = max(self.last, int(times_of(batch)[-1]))
+        self.last = max(self.last, last_time(batch))
         self.runs.append((batch, self.rows.input))
 
     def look(self) -> None:

@@ -53,6 +53,7 @@ def piece_sender(
         first: int,
         rows: int,
         sequence: int,
+        serial: int,
         min_entry: int,
         max_entry: int,
         began: int,
@@ -60,6 +61,6 @@ def piece_sender(
         if end._stopped is not None:
             return False
         flags = waited_flags(began, max_entry) if began else 0
-        return send(table, index, first, rows, sequence, min_entry, max_entry, flags)
+        return send(table, index, first, rows, sequence, serial, min_entry, max_entry, flags)
 
     return send_piece
