@@ -19,8 +19,8 @@ from actorstream.transports.base import FRONTIER_MIN, Frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from actorstream.events.spill import Spill
     from actorstream.runtime.lanes import InLane
-    from actorstream.runtime.timestamp.spill import Spill
 
 SavedLanes = list[tuple[str, int, list[SavedRows]]]
 """In a checkpoint: input, replica of its producer, and its rows that wait, oldest first."""

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.merged_partitions import MOST_PARTITIONS, MergedPartitions
+from actorstream.events.spill import Spill
 from actorstream.ordering.none import NoOrder
 from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.ends import Ends
@@ -18,7 +19,6 @@ from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
 from actorstream.runtime.timestamp.merged_runs import MergedRuns
 from actorstream.runtime.timestamp.one_lane import OneLane
-from actorstream.runtime.timestamp.spill import Spill
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel

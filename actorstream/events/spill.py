@@ -1,5 +1,5 @@
-"""Spill: rows of one lane that wait in a file for their turn, first in, first out. The file is made for the first of them. It
-has no name, and is gone with its process."""
+"""Spill: batches that wait in a file for their turn, first in, first out. The file is made for the first of them. It has no
+name, and is gone with its process."""
 
 from __future__ import annotations
 

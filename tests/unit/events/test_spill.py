@@ -17,7 +17,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.saved import saved_rows
 from actorstream.events.schema import Schema
-from actorstream.runtime.timestamp.spill import Spill
+from actorstream.events.spill import Spill
 
 
 class Named(Event):
