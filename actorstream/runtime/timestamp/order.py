@@ -14,6 +14,7 @@ from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
 from actorstream.runtime.size_policy import MERGED, rows_or
+from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
@@ -58,6 +59,16 @@ class TimestampOrder(Order):
             actor: Any = replica.actor
             sorts = actor.role == "source" and actor.max_out_of_orderness is not None
             replica.stamp = TimestampStamp(replica, described, sorts=sorts)
+
+    def joined(self, replica: Replica) -> None:
+        stamp, unit = replica.stamp, replica.unit
+        if (
+            not (isinstance(stamp, TimestampStamp) and isinstance(unit, SourceUnit))
+            or unit.watermarks is None
+        ):
+            return
+        if replica is unit.head and not stamp.sorts and "default" in stamp.described.outputs:
+            unit.watermarks.ordered = True  # the stamp checks it
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> TimestampInbox | None:
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
