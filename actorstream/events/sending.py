@@ -34,7 +34,7 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
             return found, address_of(index), 0, batch.rows
         table, first = _described(batch, frame_schema)
         return table, 0, first, batch.rows
-    table, _, first, _ = piece(source, frame_schema)
+    table, first = _described(source, frame_schema)
     if batch._index is not None:
         return table, address_of(batch._index), first, batch.rows
     return table, 0, first + batch._first, batch.rows

@@ -136,3 +136,21 @@ def test_runs_of_one_kind_have_its_rows_in_order(order: list[int]) -> None:
 def test_a_part_of_a_batch_keeps_its_entry_times() -> None:
     part = cut(rows_of(5, 2, "columns"), 1, 2)
     assert (part["at"].tolist(), part.entry_min, part.entry_max, part.began) == ([201, 202], 3, 12, 22)
+
+
+def test_some_of_the_rows_carry_what_all_parts_carry() -> None:
+    parts = [
+        rows_of(3, seed, "columns").with_system(_position=np.arange(3), _watermark=np.arange(3))
+        for seed in (0, 1)
+    ]
+    schema = Schema.of(Row).with_system(("_position", "_watermark"))
+    tags = np.array([0, 1, 0, 1, 0, 1], np.uint16)
+    both = interleaved(schema, [Interleaving(tags, [(parts[0], 0), (parts[1], 0)])])
+    for batch in (both, both.take(np.array([1, 4])), both.slice(1, 2), both.with_columns(name=["n"] * 6)):
+        assert [name for name in ("_position", "_watermark", "_origin") if batch.carries(name)] == [
+            "_position",
+            "_watermark",
+        ]
+    without = rows_of(3, 1, "columns")
+    mixed = interleaved(schema, [Interleaving(tags, [(parts[0], 0), (without, 0)])])
+    assert not mixed.take(np.array([1, 4])).carries("_watermark")

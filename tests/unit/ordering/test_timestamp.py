@@ -13,7 +13,7 @@ from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, times_of
+from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, last_time, repeated, times_of
 
 
 class At(Event):
@@ -121,3 +121,24 @@ def test_what_waits_and_what_was_promised_come_back_from_a_checkpoint() -> None:
 def test_rows_without_event_time_are_refused() -> None:
     with pytest.raises(SchemaError, match="have no event time"):
         times_of(Batch.of_events(Timeless, [Timeless(1)]))
+
+
+def test_the_last_time_is_that_of_the_last_row_in_whatever_form_the_rows_are() -> None:
+    whole, _ = batch([3, 5, 5, 9])
+    for rows in (
+        whole,
+        whole.slice(0, 3),
+        whole.slice(1, 2),
+        whole.take(np.array([3, 0])),
+        Batch.of_events(At, whole.events()),
+    ):
+        assert last_time(rows) == times_of(rows)[-1]
+    with pytest.raises(SchemaError, match="no event time"):
+        last_time(Batch.of_events(Timeless, [Timeless(1)]))
+
+
+def test_rows_of_one_value_are_as_many_as_were_asked_for() -> None:
+    for value, rows in [(0, 3), (-1, 5), (0, 0), (0, 9), *((n, n) for n in range(20)), (0, 2)]:
+        found = repeated(value, rows)
+        assert found.tolist() == [value] * rows
+        assert found.dtype == np.int64

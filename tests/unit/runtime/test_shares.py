@@ -12,6 +12,7 @@ import pytest
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.fields import WATERMARK
 from actorstream.events.jumbo import decode, encode
 from actorstream.events.schema import Schema
 from actorstream.plan.edge_schemas import EdgeSchemas
@@ -33,7 +34,17 @@ class Row(Event):
     key: str
 
 
+class Wide(Event):
+    """Rows of which some fields go on."""
+
+    key: str
+    more: float
+    number: int
+
+
 SCHEMA = Schema.of(Row)
+SCHEMAS = EdgeSchemas(SCHEMA, SCHEMA.with_system((WATERMARK,)))
+"""As of an edge to a consumer that looks at watermarks."""
 
 
 class Bell:
@@ -60,13 +71,15 @@ class Bench:
         self.expected: list[list[int]] = [[] for _ in range(CONSUMERS)]
         self.came: list[list[int]] = [[] for _ in range(CONSUMERS)]
         self.entered: set[tuple[int, int]] = set()
+        self.behind: list[int] = []
+        """Numbers of the rows that came with a watermark from another process."""
 
     def lane(self, sender: SendChannel) -> SendLane:
         remote = sender is not self.senders[0]
         framing = Framing(
             self.producer.arena if remote else None,
             encodes=remote,
-            schemas=EdgeSchemas(SCHEMA),
+            schemas=SCHEMAS,
             plan=PLAN,
             producer=0,
             unfit=lambda error: OperatorError("op", 0, str(error)),
@@ -90,7 +103,13 @@ class Bench:
                 lane.clear()
 
     def rows(self, frame: Frame) -> Batch:
-        return frame.payload if isinstance(frame.payload, Batch) else decode(SCHEMA, frame.payload)
+        if isinstance(frame.payload, Batch):
+            return frame.payload
+        batch = decode(SCHEMAS.of(frame.schema), frame.payload)
+        if batch.carries(WATERMARK):
+            assert (batch.system[WATERMARK].data == batch["number"] + 1).all()
+            self.behind += batch["number"].tolist()
+        return batch
 
     def close(self) -> None:
         for end in (*self.receivers, *self.senders):
@@ -119,6 +138,26 @@ def events(first: int, count: int) -> Batch:
     return Batch.of_events(Row, columns(first, count).events())
 
 
+def picked(first: int, count: int) -> Batch:
+    """What a filter makes: some fields of some rows of a part of a batch."""
+    numbers = np.arange(first - 5, first + 2 * count)
+    keys = [f"key {number % 97}" for number in numbers]
+    wide = Batch.of_columns(Wide, {"key": keys, "more": numbers / 2, "number": numbers})
+    return wide.slice(3, 2 * count).take(np.arange(count) * 2).with_columns(event=Row)
+
+
+def looked_at(first: int, count: int) -> Batch:
+    """The same after somebody has read a column of it."""
+    batch = picked(first, count)
+    assert len(batch["number"]) == count
+    return batch
+
+
+def half_made(first: int, count: int) -> Batch:
+    """The same with a column of its own."""
+    return picked(first, count).with_columns(number=np.arange(count) + first)
+
+
 FORMS: dict[str, Callable[[int, int], Batch]] = {
     "columns": columns,
     "a run": lambda first, count: columns(first - 3, count + 3).slice(3, count),
@@ -127,6 +166,12 @@ FORMS: dict[str, Callable[[int, int], Batch]] = {
     "a run of bytes": lambda first, count: jumbo(first - 3, count + 3).slice(3, count),
     "events": events,
     "other columns": lambda first, count: columns(first, count).with_columns(number=np.arange(count)),
+    "a run with a system column": lambda first, count: (
+        columns(first - 3, count + 3).slice(3, count).with_system(_position=np.arange(count))
+    ),
+    "picked": picked,
+    "picked and looked at": looked_at,
+    "picked, with a column of its own": half_made,
 }
 
 
@@ -140,6 +185,20 @@ def test_each_consumer_gets_the_rows_of_its_keys_in_order(bench: Bench, form: st
     assert bench.came == bench.expected
     assert all(bench.came)
     assert bench.entered == {(5, 6)}
+
+
+def test_rows_behind_their_watermark_bring_it_along_and_others_do_not(bench: Bench) -> None:
+    for number, count in enumerate((300, 7, 450, 64)):
+        batch = columns(1000 * number, count)
+        if number % 2:
+            batch = batch.with_system(_watermark=batch["number"] + 1)
+        bench.push(batch.take(np.arange(0, count, 2)) if number == 3 else batch)
+        bench.take()
+    assert bench.came == bench.expected
+    late = [*range(1000, 1007), *range(3000, 3064, 2)]
+    elsewhere = {number for came in bench.came[1:] for number in came}
+    assert sorted(bench.behind) == [number for number in late if number in elsewhere]
+    assert bench.behind
 
 
 def test_rows_of_one_key_go_to_one_consumer_and_none_to_the_others(bench: Bench) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.events.schema import Schema
+from actorstream.native.scalegate import ScaleGate
 from actorstream.ordering.none import NoOrder
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
@@ -370,3 +371,29 @@ def test_rows_that_are_tied_with_what_is_waited_on_leave_their_channel() -> None
         merged.arrive(0, 1)
     merged.drain()
     assert (merged.out, len(merged.channels[0].frames)) == ([], 0)
+
+
+def test_the_gate_is_looked_at_if_something_has_come_and_not_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    look = ScaleGate.look
+    monkeypatch.setattr(ScaleGate, "look", lambda gate: looks.append(1) or look(gate))
+    merged = Merged([[(time, 0, time, 0) for time in (5, 7)], [(6, 1, 6, 1)]], [0, 1])
+
+    def looked(*arrive: int) -> bool:
+        before = len(looks)
+        for lane in arrive:
+            merged.arrive(lane, 1)
+        merged.drain()
+        return len(looks) > before
+
+    assert looked()
+    assert not looked()
+    assert looked(0)
+    assert not looked()
+    merged.promise(1)
+    assert looked()
+    assert (not looked(), [row[0] for row in merged.out]) == (True, [5])
+    assert looked(1, 0)
+    assert (not looked(), [row[0] for row in merged.out]) == (True, [5, 6])
+    assert looked(1, 0)  # the ends
+    assert [row[0] for row in merged.out] == [5, 6, 7]
