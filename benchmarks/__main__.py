@@ -118,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
         "--only",
         default="",
         metavar="GLOB,...",
-        help="cases called like that, and those they are compared with; no plots",
+        help="cases called like that, and those they need or are compared with; no plots",
     )
     made.add_argument(
         "--against",

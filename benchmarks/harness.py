@@ -8,7 +8,7 @@ from collections.abc import Callable
 from statistics import median
 
 from benchmarks.record import Record
-from benchmarks.suite import Case, Probe, Settings, Suite
+from benchmarks.suite import PAIRED, Case, Probe, Settings, Suite
 
 MOST_ROUNDS = 7
 """Of a full run."""
@@ -106,7 +106,7 @@ def record(
 
 def paired(case: Case) -> str:
     """The name of the figure that is the median of its rounds' ratios."""
-    return f"{case.name}-paired"
+    return case.name + PAIRED
 
 
 def cases(suite: Suite) -> list[Case]:
@@ -114,7 +114,8 @@ def cases(suite: Suite) -> list[Case]:
 
 
 def check(suite: Suite) -> None:
-    """MeasureError unless names are unique, every `against` is a case of the suite, and whatever is paired has one."""
+    """MeasureError unless names are unique, every `against` is a case of the suite, whatever is paired has one, and the runs
+    that a probe needs are before it."""
     names = [case.name for case in cases(suite)]
     figures = names + [paired(case) for case in cases(suite) if case.paired]
     twice = sorted({name for name in figures if figures.count(name) > 1})
@@ -127,3 +128,10 @@ def check(suite: Suite) -> None:
             )
         if case.paired and case.against is None:
             raise MeasureError(f"suite {suite.name!r}: case {case.name} is paired, but against nothing")
+    before: set[str] = set()
+    for probe in suite.probes:
+        if missing := sorted(set(probe.needs) - before):
+            raise MeasureError(
+                f"suite {suite.name!r}: case {probe.cases[0].name} needs {', '.join(missing)}, which is no case before it"
+            )
+        before.update(case.name for case in probe.cases)

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
+PAIRED = "-paired"
+"""Ends the name of a figure that is the median of the ratios of a case's rounds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

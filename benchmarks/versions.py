@@ -14,14 +14,12 @@ from typing import NamedTuple
 
 from benchmarks.job import ROOT
 from benchmarks.record import Record, read_records
-from benchmarks.suite import Suite
+from benchmarks.suite import PAIRED, Suite
 
 TIMES = "times the other"
 ROUNDS = 3
 UNKNOWN = 2
 """Exit code of a version that has no suite or case of that name."""
-PAIRED = "-paired"
-"""Ends the name of a figure that is the median of a case's ratios."""
 
 
 class VersionError(Exception):
@@ -64,17 +62,19 @@ def compare(
     for place in (ROOT, other):
         interpreter(place)
     found: dict[tuple[str, str], list[float]] = {}
+    unknown: list[str] = []
     for number in range(rounds):
         turns = (ROOT, other) if number % 2 == 0 else (other, ROOT)
         for part in asked:
-            figures = {place: measured(place, part, quick) for place in turns}
-            own, others = figures[ROOT], figures[other]
+            first, second = (measured(place, part, quick, unknown.append) for place in turns)
+            own, others = (first, second) if number % 2 == 0 else (second, first)
             for key in own.keys() & others.keys():
                 found.setdefault(key, []).append(ratio(own[key], others[key]))
         progress(f"round {number + 1} of {rounds}: {len(found)} cases of both versions")
     if not found:
         names = ", ".join(dict.fromkeys(part.suite for part in asked))
-        raise VersionError(f"{other}: none of its cases of {names} is called like one here")
+        said = f"; it said:\n{unknown[-1]}" if unknown else ""
+        raise VersionError(f"{other}: none of its cases of {names} is called like one here{said}")
     return [
         Record(suite, case, median(ratios), TIMES, len(ratios), min(ratios), max(ratios))
         for (suite, case), ratios in sorted(found.items())
@@ -88,8 +88,10 @@ def ratio(own: Record, other: Record) -> float:
     return other.value / own.value
 
 
-def measured(place: Path, part: Part, quick: bool) -> dict[tuple[str, str], Record]:
-    """The figures of a probe in a checkout, by suite and case; none if it has no such probe."""
+def measured(
+    place: Path, part: Part, quick: bool, unknown: Callable[[str], None] = lambda said: None
+) -> dict[tuple[str, str], Record]:
+    """The figures of a probe in a checkout, by suite and case. None if it has no such probe: `unknown` is told what it said."""
     with tempfile.TemporaryDirectory(prefix="versions-") as folder:
         records = Path(folder) / "records.json"
         command = [interpreter(place), "-m", "benchmarks", part.suite, "--json", str(records)]
@@ -97,6 +99,7 @@ def measured(place: Path, part: Part, quick: bool) -> dict[tuple[str, str], Reco
         command += ["--only", ",".join(part.cases)]
         ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if ran.returncode == UNKNOWN:
+            unknown(ran.stderr[-2000:])
             return {}
         if ran.returncode:
             raise VersionError(f"{place}: {' '.join(command[1:])} failed:\n{ran.stderr[-2000:]}")

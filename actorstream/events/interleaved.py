@@ -11,6 +11,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
+from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind
 from actorstream.native.merge import Gather, Tags
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ class InterleavedBatch(Batch):
     def _find_system(self) -> dict[str, Column]:
         batches, found = self._sources(), {}
         for name in self._wanted:
-            columns = [batch.system[name] for batch in batches if name in batch.system]
-            if len(columns) == len(batches):
-                found[name] = self._put_together(columns)
+            if self.carries(name):
+                columns = [batch.system.get(name) for batch in batches]
+                found[name] = self._put_together(
+                    [_in_time(batch) if own is None else own for batch, own in zip(batches, columns)]
+                )
         return found
 
     def _sources(self) -> list[Batch]:
@@ -90,7 +93,8 @@ class InterleavedBatch(Batch):
     def carries(self, name: str) -> bool:
         if self._system is not None:
             return name in self._system
-        return name in self._wanted and all(batch.carries(name) for batch in self._sources())
+        carry = any if name == WATERMARK else all
+        return name in self._wanted and carry(batch.carries(name) for batch in self._sources())
 
     @property
     def nbytes(self) -> int:
@@ -98,6 +102,11 @@ class InterleavedBatch(Batch):
         return (
             self.rows * sum(batch.nbytes for batch in batches) // max(sum(batch.rows for batch in batches), 1)
         )
+
+
+def _in_time(batch: Batch) -> Column:
+    """The watermarks of rows none of which is behind its own."""
+    return Column.of(Field(WATERMARK, Kind.INT64), np.full(batch.rows, IN_TIME, np.int64))
 
 
 def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_events: bool = False) -> Batch:

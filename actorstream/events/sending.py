@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actorstream.errors import SchemaError
 from actorstream.native.address import address_of
@@ -28,10 +28,9 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
         return jumbo.table(frame_schema), 0, batch._first, batch.rows
     source = batch._viewed()
     if source is batch:
-        if (index := _picked_by(batch)) is not None and (
-            found := _of_picked(batch, frame_schema)
-        ) is not None:
-            return found, address_of(index), 0, batch.rows
+        picked = _picked(batch, frame_schema)
+        if picked is not None:
+            return picked[0], address_of(picked[1]), 0, batch.rows
         table, first = _described(batch, frame_schema)
         return table, 0, first, batch.rows
     table, first = _described(source, frame_schema)
@@ -42,7 +41,7 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
 
 def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -> ColumnTable | None:
     """The descriptors of the columns of `frame_schema`, written to `table` unless there are some already. None: the rows are
-    events, or picked from others by number. SchemaError: as `piece`."""
+    events, picked from others by number, or a later part of a jumbo tuple. SchemaError: as `piece`."""
     source: Representation | None = batch
     while source is not None:
         if source._events is not None or source._values is not None or source._index is not None:
@@ -55,35 +54,32 @@ def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -
     return table
 
 
-def _picked_by(batch: Representation) -> np.ndarray | None:
-    """The row numbers of a selection that a batch has all rows of, with other columns; None: it is nothing like that."""
-    parent = batch._parent
-    if batch._index is not None or batch._lineage is not None or batch._system is not None or parent is None:
+def _picked(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, np.ndarray] | None:
+    """Of rows that have other columns than the selection that they are: the columns of `frame_schema` in the batch that they
+    were picked from, and the row numbers. None: they are nothing like that, or not all is to be had there."""
+    selection = batch._parent
+    if selection is None or batch._index is not None or batch.rows != selection.rows:
         return None
-    return parent._index if parent.rows == batch.rows and parent._events is None else None
-
-
-def _of_picked(batch: Representation, frame_schema: Schema) -> ColumnTable | None:
-    """The columns of `frame_schema` as the rows have them that such a batch was picked from. None: some are the batch's own."""
-    selection: Any = batch._parent
-    source = selection._parent
-    if (frame_schema.user is not batch.schema and frame_schema.user != batch.schema) or (
-        selection._lineage is not None
-    ):
+    source, index = selection._parent, selection._index
+    if source is None or index is None or selection._events is not None:
+        return None
+    if any(each._lineage is not None or each._system is not None for each in (batch, selection)):
+        return None
+    if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
         return None
     found = []
     for field, column in zip(batch.schema.fields, batch._columns):
         place = selection.schema._index.get(field.name)
         if place is None or (column is not None and column is not selection._columns[place]):
-            return None
+            return None  # a column of its own
         found.append(_descriptor(source, field.name))
     for name in frame_schema.system:
-        if name == "_time" or selection._system is not None or name not in source.system:
+        if name == "_time" or name not in source.system:
             return None
         found.append(source.system[name].descriptor)
     table = ColumnTable(len(found))
     table.fill(found)
-    return table
+    return table, index
 
 
 def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int]:

@@ -34,7 +34,7 @@ class Spill:
     """A queue of batches in a temporary file.
 
     Args:
-        what: whose rows they are, for the error.
+        what: which rows they are, for the error.
     """
 
     def __init__(self, what: str) -> None:
@@ -60,7 +60,7 @@ class Spill:
                 written += os.pwrite(self._file.fileno(), memoryview(data)[written:], self._end + written)
         except OSError as error:
             raise ResourceError(
-                f"{self.what}: rows of one event time that wait for their order take more memory than is allowed, and "
+                f"{self.what} take more memory than is allowed, and "
                 f"{self.nbytes + len(data)} bytes of them cannot be spilled to {tempfile.gettempdir()!r}: {error}; make room "
                 "there, or set TMPDIR to a folder that has some"
             ) from error

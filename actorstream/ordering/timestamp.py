@@ -147,17 +147,17 @@ def placed(batch: Batch, origin: int, first: int) -> Batch:
 
 
 _REPEATED: dict[int, np.ndarray] = {}
-MOST_REPEATED = 8
-"""Values that arrays are kept of."""
+MOST_REPEATED, LONGEST_REPEATED = 8, 65_536
+"""Values that arrays are kept of, and their most rows."""
 
 
 def repeated(value: int, rows: int) -> np.ndarray:
     """So many rows of one value, int64, not to be changed."""
     found = _REPEATED.get(value)
     if found is None or len(found) < rows:
-        if len(_REPEATED) >= MOST_REPEATED:
-            _REPEATED.clear()
-        found = _REPEATED[value] = np.full(2 * rows, value, np.int64)
+        found = np.full(rows, value, np.int64)
+        if rows <= LONGEST_REPEATED and (value in _REPEATED or len(_REPEATED) < MOST_REPEATED):
+            _REPEATED[value] = found
     return found[:rows]
 
 

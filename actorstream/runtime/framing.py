@@ -75,7 +75,7 @@ class Framing:
 
     def is_plain(self, batch: Batch) -> bool:
         """Whether a batch travels without the watermarks of its rows: none is behind its own, or nobody would look."""
-        return self.schemas.marked is None or not batch.carries(WATERMARK)
+        return self.schema(batch) is self.schemas.plain
 
     def schema(self, batch: Batch) -> Schema:
         """The schema that a batch travels in."""

@@ -69,10 +69,10 @@ class RoutedEdge:
             lanes[consumer].push(part)
 
     def _push_shares(self, router: ByKey, batch: Batch) -> bool:
-        """Pushes a batch that has columns of its own: a share for another process is encoded from them by one call of C, without
-        a batch that says which rows it has. False: the batch is another kind of batch."""
+        """Pushes a batch that native code can read row by row (`own_table`): a share for another process is encoded by one call
+        of C, without a batch that says which rows it has. False: the batch is another kind of batch."""
         table = own_table(batch, self._schema, self._table)
-        if table is None:
+        if table is None or not self.lanes[0].framing.is_plain(batch):
             return False
         index, address, counts = router.shares(batch, table)
         first, rows = 0, batch.rows

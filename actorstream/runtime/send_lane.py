@@ -233,31 +233,30 @@ class SendLane:
         reference, have watermarks, cannot be encoded, or the channel has no credit."""
         if self.send_piece is None or batch._events is not None or batch.sealed()._jumbo is not None:
             return False
+        if not self.framing.is_plain(batch):
+            return False
         try:
-            return self._send_rows(batch, key, *piece(batch, self.framing.schemas.plain))
+            return self._publish(batch, key, *piece(batch, self.framing.schemas.plain))
         except SchemaError:
             return False
 
     def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
         """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
         nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
-        if self.pending or self.runs or rows > self.batch_size:
-            return False
-        if rows + rows <= self.enough and not self.channel.is_empty():
+        waits = rows + rows <= self.enough and not self.channel.is_empty()
+        if waits or self.pending or self.runs or rows > self.batch_size:
             return False
         key = 0 if self.numbers is None else self.numbers.number
-        return self._send_rows(batch, key, table, index, 0, rows)
+        return self._publish(batch, key, table, index, 0, rows)
 
-    def _send_rows(
-        self, batch: Batch, key: int, table: ColumnTable, index: int, first: int, rows: int
-    ) -> bool:
+    def _publish(self, batch: Batch, key: int, table: ColumnTable, index: int, first: int, rows: int) -> bool:
         send, sequence = self.send_piece, self.sequence
-        if send is None or not self.framing.is_plain(batch):
+        if send is None:
             return False
         if not sequence % POLL_EVERY:
             self.channel.poll()
-        serial, entries = key if self.clock is None else self.clock.now, (batch.entry_min, batch.entry_max)
-        if not send(table, index, first, rows, sequence, serial, *entries, batch.began):
+        key = key if self.clock is None else self.clock.now
+        if not send(table, index, first, rows, sequence, key, batch.entry_min, batch.entry_max, batch.began):
             return False
         self.sequence = sequence + 1
         self.sizes.count(rows)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from actorstream.events.fields import IN_TIME
 from actorstream.native.ascending import first_descent
 
-NOTHING = -(2**63)
+NOTHING = IN_TIME
 """The watermark before the first row, and of rows that are not behind."""
 AT_END = 2**63 - 2
 """Event time of what comes out at the end of the input and has none of its own: behind all that was promised."""
@@ -21,7 +22,8 @@ class PartitionWatermarks:
 
     Args:
         out_of_orderness: how far a row may lie behind an earlier one and still be in time, in the unit of event time.
-        ordered: the source promises that event time never decreases within a partition, so nothing need be checked.
+        ordered: event time never decreases within a partition, nor does it fall below what was promised: the source says so,
+            or whoever takes the rows refuses others. So nothing is looked at here.
     """
 
     def __init__(self, out_of_orderness: int, *, ordered: bool = False) -> None:

@@ -63,12 +63,13 @@ class TimestampOrder(Order):
     def joined(self, replica: Replica) -> None:
         stamp, unit = replica.stamp, replica.unit
         if (
-            not (isinstance(stamp, TimestampStamp) and isinstance(unit, SourceUnit))
-            or unit.watermarks is None
+            not isinstance(stamp, TimestampStamp)
+            or not isinstance(unit, SourceUnit)
+            or replica is not unit.head
         ):
             return
-        if replica is unit.head and not stamp.sorts and "default" in stamp.described.outputs:
-            unit.watermarks.ordered = True  # the stamp checks it
+        if unit.watermarks is not None and stamp.refuses("default"):
+            unit.watermarks.ordered = True
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> TimestampInbox | None:
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
@@ -138,7 +139,11 @@ def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> list[LaneRows]:
             local=not link.remote,
         )
         lane = InLane(index, edge.name, channel, ends.decoder(link), idles=idles)
-        found.append(LaneRows(lane, order, Spill(f"input {edge.name!r}")))
+        found.append(
+            LaneRows(
+                lane, order, Spill(f"rows of one event time of input {edge.name!r} that wait for their order")
+            )
+        )
     return found
 
 

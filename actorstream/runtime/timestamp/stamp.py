@@ -46,6 +46,10 @@ class TimestampStamp(Stamp):
         self._hook = ""
         self._floor = FRONTIER_MIN
 
+    def refuses(self, output: str) -> bool:
+        """Whether rows that an output emits out of order are an error."""
+        return type(self._sequences.get(output)) is Ascending
+
     def forward(self, batch: Batch, output: str) -> None:
         sequence = self._sequences.get(output)
         if sequence is None or not batch.rows:

@@ -175,3 +175,10 @@ def test_a_run_without_all_its_values_is_an_error() -> None:
 def test_a_suite_that_contradicts_itself_is_refused_before_it_runs(suite: Suite, message: str) -> None:
     with pytest.raises(MeasureError, match=message):
         run_suite(suite, Settings())
+
+
+def test_a_probe_that_needs_a_run_behind_it_is_refused() -> None:
+    needy = Probe((Case("a", "µs"),), lambda: (1.0,), needs=("b",))
+    suite = Suite("s", (needy, probe("b", "µs", lambda: 1.0)))
+    with pytest.raises(MeasureError, match="case a needs b"):
+        run_suite(suite, Settings(quick=True), clock=Clock())

@@ -76,6 +76,31 @@ def test_each_probe_of_each_suite_is_a_part_with_the_names_of_its_cases() -> Non
     assert parts(suites) == [("s", ("a", "b")), ("s", ("c",)), ("t", ("a",))]
 
 
+def test_a_checkout_compared_with_itself_shows_how_much_its_figures_vary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = version(tmp_path / "here", tmp_path / "log", "[]")
+    values = iter((100.0, 200.0, 400.0, 100.0))
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    monkeypatch.setattr(
+        "benchmarks.versions.measured",
+        lambda *_: {("s", "a"): Record("s", "a", value := next(values), "rows/s", 1, value, value)},
+    )
+    (found,) = compare(here, [Part("s", ("a",))], rounds=2)
+    assert (found.min, found.max) == (0.25, 0.5)
+
+
+def test_what_a_version_said_of_an_unknown_suite_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = version(tmp_path / "here", tmp_path / "log", f"[{figure('a', 1, 'rows/s')}]")
+    other = version(tmp_path / "other", tmp_path / "log", "[]")
+    (other / ".venv/bin/python").write_text("#!/bin/sh\necho unrecognized arguments >&2; exit 2\n")
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    with pytest.raises(VersionError, match="unrecognized arguments"):
+        compare(other, [Part("s", ("a",))], rounds=1)
+
+
 def test_a_checkout_without_an_environment_is_named(tmp_path: Path) -> None:
     with pytest.raises(VersionError, match="make an environment there"):
         compare(tmp_path, [Part("ysb", ("a",))], rounds=1)

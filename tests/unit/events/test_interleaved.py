@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.fields import IN_TIME, WATERMARK
 from actorstream.events.interleaved import Interleaving, Part, cut, interleaved, runs
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
@@ -151,6 +152,17 @@ def test_some_of_the_rows_carry_what_all_parts_carry() -> None:
             "_position",
             "_watermark",
         ]
-    without = rows_of(3, 1, "columns")
-    mixed = interleaved(schema, [Interleaving(tags, [(parts[0], 0), (without, 0)])])
-    assert not mixed.take(np.array([1, 4])).carries("_watermark")
+
+
+def test_where_some_parts_have_rows_behind_their_watermark_the_others_are_in_time() -> None:
+    behind = rows_of(3, 0, "columns").with_system(_position=np.arange(3), _watermark=np.arange(3))
+    schema = Schema.of(Row).with_system(("_position", WATERMARK))
+    tags = np.array([0, 1, 0, 1, 0, 1], np.uint16)
+    mixed = interleaved(schema, [Interleaving(tags, [(behind, 0), (rows_of(3, 1, "local"), 0)])])
+    for batch, marks in (
+        (mixed, [0, IN_TIME, 1, IN_TIME, 2, IN_TIME]),
+        (mixed.take(np.array([1, 4])), [IN_TIME, 2]),
+    ):
+        assert batch.carries(WATERMARK)
+        assert batch.system[WATERMARK].tolist() == marks
+        assert not batch.carries("_position"), "not all have it"
