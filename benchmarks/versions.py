@@ -27,7 +27,7 @@ class VersionError(Exception):
 
 
 class Part(NamedTuple):
-    """What one version measures before the other does: a probe of a suite, by the names of its cases."""
+    """A probe of a suite, named by its cases. One version measures it, then the other one does."""
 
     suite: str
     cases: tuple[str, ...]

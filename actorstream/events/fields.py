@@ -78,7 +78,7 @@ _DTYPES: dict[Kind, np.dtype[Any]] = {
 WATERMARK = "_watermark"
 """The system column of rows behind their partition's watermark: the watermark."""
 IN_TIME = -(2**63)
-"""What it has for a row among them that is not behind."""
+"""The value of that column in a row that is not behind its watermark."""
 SYSTEM_NAMES = ("_time", "_origin", "_position", WATERMARK, "_ordinal")
 """Names (the last a prefix) that user fields must not have."""
 

@@ -55,8 +55,8 @@ def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -
 
 
 def _picked(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, np.ndarray] | None:
-    """Of rows that have other columns than the selection that they are: the columns of `frame_schema` in the batch that they
-    were picked from, and the row numbers. None: they are nothing like that, or not all is to be had there."""
+    """A filter often picks rows and then leaves columns out. Answers the columns of `frame_schema` in the batch that such rows
+    were picked from, and their row numbers there. None: these are other rows, or that batch lacks a column."""
     selection = batch._parent
     if selection is None or batch._index is not None or batch.rows != selection.rows:
         return None

@@ -243,8 +243,9 @@ class SendLane:
     def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
         """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
         nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
-        waits = rows + rows <= self.enough and not self.channel.is_empty()
-        if waits or self.pending or self.runs or rows > self.batch_size:
+        if self.pending or self.runs or rows > self.batch_size:
+            return False
+        if rows + rows <= self.enough and not self.channel.is_empty():
             return False
         key = 0 if self.numbers is None else self.numbers.number
         return self._publish(batch, key, table, index, 0, rows)

@@ -30,6 +30,8 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     lane = edges[0] if len(edges) == 1 and type(edges[0]) is SendLane else None
     if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
+    if lane.framing.schemas.marked is not None:  # rows may be behind their watermark
+        return None
     frame_schema, poll, count = lane.framing.schemas.plain, lane.channel.poll, lane.sizes.count
     send_event, send_jumbo = lane.send_event, lane.send_jumbo
     schema = frame_schema.user

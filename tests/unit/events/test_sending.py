@@ -52,7 +52,7 @@ def base(form: str) -> tuple[Batch, Model]:
 
 
 def done(batch: Batch, model: Model, step: str, number: int) -> tuple[Batch, Model]:
-    """What a step makes of rows, and of what they are."""
+    """Does a step to the batch, and the same to the model."""
     rows = len(model)
     if step == "slice":
         first = min(number, rows)

@@ -139,7 +139,7 @@ def events(first: int, count: int) -> Batch:
 
 
 def picked(first: int, count: int) -> Batch:
-    """What a filter makes: some fields of some rows of a part of a batch."""
+    """A filter's output: it takes every other row of a part of a batch, and leaves a field out."""
     numbers = np.arange(first - 5, first + 2 * count)
     keys = [f"key {number % 97}" for number in numbers]
     wide = Batch.of_columns(Wide, {"key": keys, "more": numbers / 2, "number": numbers})

@@ -1,4 +1,4 @@
-"""Who looks for rows that come out of order: the stamp of a source, or its watermarks."""
+"""The stamp of a source refuses rows that come out of order; where it sorts them, the watermarks mark them as behind."""
 
 from __future__ import annotations
 
