@@ -79,7 +79,8 @@ def watch_whole(
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
     stops it. What comes before the first quarter of the time is not counted.
 
-    `apart`: these actors run in a process of their own on another core, whose processor time counts then."""
+    `apart`: this chain of actors runs in a process of its own on another core, whose processor time counts then, from the first
+    row of the first of them on."""
     workers = 2 if apart else 1
     spec = _watched(deploy, workers=workers)
     seats = {
@@ -89,8 +90,8 @@ def watch_whole(
     }
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
-    source = next(each.name for each in graph.actors.values() if each.role == "source")
-    watcher = _Watcher(job, launcher, source, seconds, worker=workers - 1)
+    head = apart[0] if apart else next(each.name for each in graph.actors.values() if each.role == "source")
+    watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
     _run(launcher, watcher)
     first, last = watcher.warm or {}, watcher.last
     actors = {
@@ -130,7 +131,8 @@ def _run(launcher: Launcher, watcher: _Watcher) -> None:
 
 
 class _Watcher(threading.Thread):
-    """Looks at one worker. `warm`, `last`: what all actors had done by a quarter of the time, and at the last look."""
+    """Looks at one worker from the first row of actor `head` on, as often as that has more rows. `warm`, `last`: what all actors
+    had done by a quarter of the time, and at the last look, which is a later one."""
 
     def __init__(self, job: Job, launcher: Launcher, head: str, seconds: float, worker: int = 1) -> None:
         super().__init__(name="actorstream-watch", daemon=True)
@@ -175,7 +177,7 @@ class _Watcher(threading.Thread):
                 spent = looks[-1].cpu_ns - looks[0].cpu_ns
                 if self.warm is None and spent > WARM_SHARE * self.seconds * 1e9:
                     self.warm, self.warm_ns = self.last, looks[-1].cpu_ns
-                if spent > self.seconds * 1e9:
+                elif spent > self.seconds * 1e9:
                     return
             time.sleep(LOOK_S)
 

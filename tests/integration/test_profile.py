@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any
 
 import pytest
 
 from actorstream.cli.main import main
+from actorstream.connectors.sink import Sink
+from actorstream.events.batch import Batch
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher
 from actorstream.metrics.counters import Counter
@@ -121,6 +123,18 @@ def wait_for(condition: Callable[[], bool], most_s: float) -> None:
         sleep(0.001)
 
 
+class SlowToStart(Sink):
+    """Its worker works for longer than it is looked at before the first row is there."""
+
+    def on_start(self) -> None:
+        begin = process_time()
+        while process_time() - begin < 0.3:
+            pass
+
+    def on_batch(self, batch: Batch) -> None:
+        pass
+
+
 def test_a_run_ends_although_its_first_rows_come_before_the_worker_that_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +147,12 @@ def test_a_run_ends_although_its_first_rows_come_before_the_worker_that_is_looke
 
     monkeypatch.setattr(watch, "Launcher", partial(Launcher, start=start_late))
     file = tmp_path / "topology.toml"
-    file.write_text(TOPOLOGY.replace("count = 100", "count = 1000000000000").replace("out/", f"{tmp_path}/"))
+    slow = f'type = "{__name__}:{SlowToStart.__name__}"'
+    file.write_text(
+        TOPOLOGY.replace("count = 100", "count = 1000000000000")
+        .replace('type = "csv-sink"', slow)
+        .replace('path = "out/sums.csv"', "")
+    )
     job = read_job(file, None, [])
     run = watch.watch_whole(job.graph, job.deploy, read_machine(), seconds=0.2, apart=["sums", "file"])
     assert run.cpu_ns > 0
