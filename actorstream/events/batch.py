@@ -14,7 +14,7 @@ import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.column import VALUES, Column, sample
-from actorstream.events.fields import Field, Kind, nearest_text
+from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind, nearest_text
 from actorstream.events.representation import Representation
 from actorstream.events.schema import Schema, is_system_name
 from actorstream.events.selection import row_index
@@ -175,8 +175,10 @@ class Batch(Representation):
                 rows,
                 [Column.concat([b._column(i) for b in parts]) for i in range(len(schema.fields))],
             )
-        shared = [name for name in batches[0].system if all(name in batch.system for batch in batches)]
-        made._system = {name: Column.concat([batch.system[name] for batch in batches]) for name in shared}
+        names = dict.fromkeys(name for batch in batches for name in batch.system)
+        made._system = {
+            name: Column.concat(system_columns(batches, name)) for name in names if all_carry(batches, name)
+        }
         made.entry_min = min((batch.entry_min for batch in batches if batch.entry_min), default=0)
         made.entry_max = max(batch.entry_max for batch in batches)
         return made
@@ -356,6 +358,20 @@ BATCHES.add(Batch)
 def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaError:
     known = nearest_text(name, [str(given) for given in columns])
     return SchemaError(f"{schema.name} has a field {name!r} that the columns do not give{known}")
+
+
+def all_carry(batches: Sequence[Batch], name: str) -> bool:
+    """Whether their rows together have a system column: all batches have it, or, of WATERMARK, one does."""
+    return (any if name == WATERMARK else all)(batch.carries(name) for batch in batches)
+
+
+def system_columns(batches: Sequence[Batch], name: str) -> list[Column]:
+    """Of batches that `all_carry` a system column, each one's; rows of batches without watermarks are in time."""
+    return [batch.system[name] if batch.carries(name) else _in_time(batch.rows) for batch in batches]
+
+
+def _in_time(rows: int) -> Column:
+    return Column.of(_system_field(WATERMARK), np.full(rows, IN_TIME, np.int64))
 
 
 def _common_length(schema: Schema, columns: list[Column]) -> int:

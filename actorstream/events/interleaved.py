@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from actorstream.events.batch import Batch
+from actorstream.events.batch import Batch, all_carry, system_columns
 from actorstream.events.column import Column
-from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind
 from actorstream.native.merge import Gather, Tags
 
 if TYPE_CHECKING:
@@ -47,14 +46,12 @@ class InterleavedBatch(Batch):
         return self._put_together([batch.column(name) for batch in self._sources()])
 
     def _find_system(self) -> dict[str, Column]:
-        batches, found = self._sources(), {}
-        for name in self._wanted:
-            if self.carries(name):
-                columns = [batch.system.get(name) for batch in batches]
-                found[name] = self._put_together(
-                    [_in_time(batch) if own is None else own for batch, own in zip(batches, columns)]
-                )
-        return found
+        batches = self._sources()
+        return {
+            name: self._put_together(system_columns(batches, name))
+            for name in self._wanted
+            if all_carry(batches, name)
+        }
 
     def _sources(self) -> list[Batch]:
         """The batches of the parts, each once."""
@@ -93,8 +90,7 @@ class InterleavedBatch(Batch):
     def carries(self, name: str) -> bool:
         if self._system is not None:
             return name in self._system
-        carry = any if name == WATERMARK else all
-        return name in self._wanted and carry(batch.carries(name) for batch in self._sources())
+        return name in self._wanted and all_carry(self._sources(), name)
 
     @property
     def nbytes(self) -> int:
@@ -102,11 +98,6 @@ class InterleavedBatch(Batch):
         return (
             self.rows * sum(batch.nbytes for batch in batches) // max(sum(batch.rows for batch in batches), 1)
         )
-
-
-def _in_time(batch: Batch) -> Column:
-    """The watermarks of rows none of which is behind its own."""
-    return Column.of(Field(WATERMARK, Kind.INT64), np.full(batch.rows, IN_TIME, np.int64))
 
 
 def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_events: bool = False) -> Batch:

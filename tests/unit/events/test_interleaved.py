@@ -162,6 +162,7 @@ def test_where_some_parts_have_rows_behind_their_watermark_the_others_are_in_tim
     for batch, marks in (
         (mixed, [0, IN_TIME, 1, IN_TIME, 2, IN_TIME]),
         (mixed.take(np.array([1, 4])), [IN_TIME, 2]),
+        (Batch.concat([rows_of(2, 1, "local"), behind]), [IN_TIME, IN_TIME, 0, 1, 2]),
     ):
         assert batch.carries(WATERMARK)
         assert batch.system[WATERMARK].tolist() == marks
