@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 LARGEST_BYTES = 256 << 20
 """Of a sample of one stream."""
+MOST_MADE = 50
+"""How many times the rows of a sample a source makes, at most, where few or none of them leave its chain."""
+LOOK_S = 0.005
 
 
 class Tap(Sink):
@@ -68,7 +71,8 @@ def sample_stage(
     changed: Mapping[str, Mapping[str, Any]],
     rows: int,
 ) -> Sampled:
-    """One pass of a stage over its samples; of a source, until some `rows` rows are there."""
+    """One pass of a stage over its samples; of a source, until some `rows` rows are there, or it has made MOST_MADE times as
+    many."""
     small = alone(graph, stage, samples, passes=1, changed=changed, sink=Tap)
     spec = msgspec.structs.replace(
         deploy,
@@ -77,12 +81,21 @@ def sample_stage(
     )
     job = make_job(small, place(small, spec, direct=fusible))
     is_source = small.actors[stage.head].role == "source"
+    head = next(each.id for each in job.plan.replicas if each.actor == stage.head)
 
     async def run() -> Worker:
         worker = Worker(job, 0, None, None)
         Tap.most, Tap.enough = rows, staticmethod(worker.drain) if is_source else None
+        limit = asyncio.create_task(limited(worker)) if is_source else None
         await worker.run()
+        if limit is not None:
+            limit.cancel()
         return worker
+
+    async def limited(worker: Worker) -> None:
+        while job.counters.value(head, Counter.EVENTS_OUT) < MOST_MADE * rows:
+            await asyncio.sleep(LOOK_S)
+        worker.drain()
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         worker = runner.run(run())
@@ -92,5 +105,4 @@ def sample_stage(
         made[edge.source] = tap.rows
         found[edge.source] = Sample(graph.schema(edge), tap.batches)
     counter = Counter.EVENTS_OUT if is_source else Counter.EVENTS_IN
-    head = next(each.id for each in job.plan.replicas if each.actor == stage.head)
     return Sampled(job.counters.value(head, counter), made, found)

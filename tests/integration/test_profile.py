@@ -117,6 +117,37 @@ def test_a_file_is_not_begun_again_where_its_event_time_matters(tmp_path: Path) 
     assert {"rows", "more", "nowhere"} <= made.operators.keys()
 
 
+RARE = """
+[actors.numbers]
+type = "generator-source"
+schema = { ts = "int64", number = "int64" }
+
+[actors.none]
+type = "filter"
+inputs = ["numbers"]
+where = "number < 0"
+
+[actors.file]
+type = "csv-sink"
+inputs = [{ from = "none", route = "key", key = "number" }]
+replicas = 2
+path = "out/none.csv"
+"""
+
+
+def test_the_sample_of_a_chain_has_an_end_although_no_row_of_its_source_leaves_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file.write_text(RARE)
+    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
+    assert main(["profile", str(file), *given]) == 0
+    chain = load_profile(out).operators["numbers+none"]
+    assert chain.batches[0].execute_ns["p50"] > 0
+    assert chain.outputs["default"].selectivity == 0
+    assert "file is not measured: no row of the sample reaches it" in capsys.readouterr().err
+
+
 def wait_for(condition: Callable[[], bool], most_s: float) -> None:
     end = monotonic() + most_s
     while not condition() and monotonic() < end:
