@@ -36,11 +36,13 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 def stages_of(graph: Graph) -> list[Stage]:
-    """Every actor by itself in topological order, then every chain; programs are not among them, since their plans place
-    them."""
+    """Every actor by itself in topological order, then every chain; programs, and chains with one, are not among them,
+    since their plans place them."""
     found = [Stage((actor.name,)) for actor in graph.actors.values() if actor.planning is None]
-    chains = dataflow_of(graph, direct=fusible).operators
-    return found + [Stage(tuple(each.members)) for each in chains if len(each.members) > 1]
+    chains = [each.members for each in dataflow_of(graph, direct=fusible).operators if len(each.members) > 1]
+    return found + [
+        Stage(tuple(chain)) for chain in chains if all(graph.actors[each].planning is None for each in chain)
+    ]
 
 
 def inputs_of(graph: Graph, stage: Stage) -> list[Edge]:

@@ -21,6 +21,7 @@ from actorstream.placement.rlas import load_profile
 from actorstream.plan.compile import read_job
 from actorstream.profiling import watch
 from actorstream.topology.machine import read_machine
+from tests.integration.processes import ROOT
 
 TOPOLOGY = """
 [actors.numbers]
@@ -146,6 +147,18 @@ def test_the_sample_of_a_chain_has_an_end_although_no_row_of_its_source_leaves_i
     assert chain.batches[0].execute_ns["p50"] > 0
     assert chain.outputs["default"].selectivity == 0
     assert "file is not measured: no row of the sample reaches it" in capsys.readouterr().err
+
+
+def test_sources_of_a_program_are_measured_and_it_is_not_although_its_sinks_are_called_directly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "profile.toml"
+    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
+    assert main(["profile", str(ROOT / "apps" / "value_barrier" / "bench.toml"), *given]) == 0
+    made = load_profile(out)
+    assert made.operators.keys() == {"barriers", "values", "sums"}
+    assert made.operators["values"].batches[0].execute_ns["p50"] > 0
+    assert "the topology has a program, so costs are those of operators alone" in capsys.readouterr().err
 
 
 def wait_for(condition: Callable[[], bool], most_s: float) -> None:
