@@ -1,5 +1,5 @@
-"""Measures for the suites `rlas-here` and `rlas-pairs` on this machine. The model is compared with runs of the four applications,
-and the deployment that RLAS chooses with the one that was made by hand.
+"""Measures for the suites `rlas-here` and `rlas-pairs` on this machine. The model is compared with runs of the four applications
+of briskstream-rlas, and the deployment that RLAS chooses with the one that was made by hand, of these and of other applications.
 
 Profiles see none of the plans that are compared: they come from operators alone, and from runs of the topology on one core with
 one replica of each actor (as the plan `reference` has it) and with two.
@@ -25,9 +25,16 @@ from actorstream.plan.measured_machine import this_machine
 from actorstream.plan.replanning import ingress_of
 from actorstream.plan.rlas_plan import RlasInputs
 from benchmarks.dataflow import COMMAND, run_limited
-from benchmarks.job import ROOT, JobError, tail
+from benchmarks.job import JobError, tail
 from benchmarks.suites.briskstream import APPLICATIONS, TYPES, Application, throughput
 
+APPS = APPLICATIONS | {
+    "ysb": Application("ysb", "events", "events/s"),
+    "ysb-star": Application("ysb", "events", "events/s", file="star-bench.toml"),
+    "swa": Application("ysb", "events", "events/s", file="swa-bench.toml"),
+}
+"""All whose deployment was made by hand, but those with a program, for which rlas has no model: the four of the paper, and
+Yahoo's."""
 PROFILE_SECONDS = 0.3
 PROFILE_ROWS = 200_000
 HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
@@ -49,9 +56,8 @@ class RealPlan:
         found: dict[str, Any] = {"deploy.workers": self.workers, "deploy.placement": self.placement}
         if self.placement == "rlas":
             found["deploy.rlas.profile"] = str(profile)
-        actors = tomllib.loads(topology(app).read_text())["actors"]
-        for name, actor in actors.items():
-            if actor.get("replicas", 1) != 1:
+        for name, actor in tomllib.loads(app.topology.read_text())["actors"].items():
+            if actor.get("replicas", 1) not in (1, "auto"):
                 found[f"actors.{name}.replicas"] = self.replicas if "inputs" in actor else self.sources
         return found
 
@@ -65,34 +71,17 @@ PLANS = {
 }
 
 
-def topology(app: Application) -> Path:
-    return ROOT / "apps" / app.folder / "bench.toml"
-
-
-def deployment(app: Application) -> dict[str, Any]:
-    return {
-        f"deploy.{key}": value
-        for key, value in tomllib.loads((topology(app).parent / "deploy.toml").read_text()).items()
-    }
-
-
 @cache
 def profiled(name: str) -> Path:
     """The profile of an application, measured now."""
-    app = APPLICATIONS[name]
-    out = Path(HERE.name) / f"{app.folder}.toml"
-    size = deployment(app)["deploy.batch_size"]
-    command = [
-        str(COMMAND),
-        "profile",
-        str(topology(app)),
-        "--deploy",
-        str(topology(app).parent / "deploy.toml"),
-    ]
+    app = APPS[name]
+    out = Path(HERE.name) / f"{name}.toml"
+    size, deploy = app.deployment()["batch_size"], app.topology.parent / "deploy.toml"
+    command = [str(COMMAND), "profile", str(app.topology), "--deploy", str(deploy)]
     command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
     code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
     if code:
-        raise JobError(f"the profile of {app.folder} failed with exit code {code}; it said:\n{tail(said)}")
+        raise JobError(f"the profile of {name} failed with exit code {code}; it said:\n{tail(said)}")
     return out
 
 
@@ -105,10 +94,10 @@ def of_cores(machine: MachineModel, cores: int) -> MachineModel:
 
 def predicted(name: str, plan: RealPlan) -> float:
     """Rows of the source a second, by the model."""
-    app, profile = APPLICATIONS[name], profiled(name)
-    given = {**deployment(app), **plan.sets(app, profile)}
+    app, profile = APPS[name], profiled(name)
+    given = {f"deploy.{key}": value for key, value in app.deployment().items()} | plan.sets(app, profile)
     with on_cores(plan.cores):
-        job = read_job(topology(app), None, [f"{key}={value}" for key, value in given.items()])
+        job = read_job(app.topology, None, [f"{key}={value}" for key, value in given.items()])
     machine = of_cores(this_machine(), plan.cores)
     inputs = RlasInputs(load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size)))
     return ingress_of(job.plan, job.graph, inputs)
@@ -116,7 +105,7 @@ def predicted(name: str, plan: RealPlan) -> float:
 
 def measured(name: str, plan: RealPlan, seconds: float) -> float:
     """The same in a run: from the 20th to the 80th percentile of its rows."""
-    app = APPLICATIONS[name]
+    app = APPS[name]
     with on_cores(plan.cores):
         return throughput(app, seconds, **plan.sets(app, profiled(name)))[1]
 
@@ -141,7 +130,7 @@ of the deployment's size, operators in C, the plan of RLAS."""
 
 def factor(name: str, step: str, seconds: float) -> float:
     """Rows of the source a second with so many of the steps."""
-    app = APPLICATIONS[name]
+    app = APPS[name]
     sets: dict[str, Any] = {}
     if step in STEPS[:2]:
         sets = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks.dataflow import Ran, launch_file
@@ -23,34 +24,37 @@ HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A topology with a generator, and its deployment beside it.
+    """A topology with a generator, and the deployment beside it, which was made by hand.
 
     Attributes:
         folder: of the app.
         source: the actor that makes rows.
         unit: what is counted a second.
         counted: the actor whose output is counted instead of the source's rows.
-        windflow: the same on WindFlow 4.2, two cores (PEERS in docs/benchmarks.md): not measured in the same run.
-        p99_ms: the 99th percentile of BriskStream's latency (its Table 5), on a machine with eight sockets.
+        file: of the topology.
     """
 
     folder: str
     source: str
     unit: str
-    windflow: float
-    p99_ms: float
     counted: str | None = None
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    file: str = "bench.toml"
+
+    @property
+    def topology(self) -> Path:
+        return ROOT / "apps" / self.folder / self.file
+
+    def deployment(self) -> dict[str, Any]:
+        """Its keys."""
+        return tomllib.loads((self.topology.parent / "deploy.toml").read_text())
 
     def run(self, seconds: float, rate: float | None = None, **sets: Any) -> Ran:
         """A run of the topology for so long, as fast as it can or at `rate` rows of the source a second."""
-        folder = ROOT / "apps" / self.folder
-        written = tomllib.loads((folder / "deploy.toml").read_text())
-        deploy = {key: value for key, value in written.items() if f"deploy.{key}" not in sets}
-        keys = {f"actors.{self.source}.count": ENDLESS, **self.sets, **sets}
+        deploy = {key: value for key, value in self.deployment().items() if f"deploy.{key}" not in sets}
+        keys = {f"actors.{self.source}.count": ENDLESS, **sets}
         if rate is not None:
             keys[f"actors.{self.source}.rate"] = rate
-        ran = launch_file(folder / "bench.toml", sets=keys, seconds=seconds + START_SECONDS, **deploy)
+        ran = launch_file(self.topology, sets=keys, seconds=seconds + START_SECONDS, **deploy)
         if not ran.report["events_out"][self.source]:
             raise JobError(
                 f"{self.folder}: the run was ended before a row came; the machine is too busy: try again"
@@ -58,11 +62,15 @@ class Application:
         return ran
 
 
-WC = Application("word_count", "lines", "words/s", 10.9e6, 21.9, "split")
-FD = Application("card_fraud", "transactions", "events/s", 1.82e6, 12.5)
-SD = Application("spike_detection", "readings", "events/s", 32.8e6, 13.5)
-LR = Application("linear_road", "reports", "reports/s", 1.95e6, 204.8)
+WC = Application("word_count", "lines", "words/s", "split")
+FD = Application("card_fraud", "transactions", "events/s")
+SD = Application("spike_detection", "readings", "events/s")
+LR = Application("linear_road", "reports", "reports/s")
 APPLICATIONS = {"wc": WC, "fd": FD, "sd": SD, "lr": LR}
+WINDFLOW = {"wc": 10.9e6, "fd": 1.82e6, "sd": 32.8e6, "lr": 1.95e6}
+"""Application -> what WindFlow 4.2 counts a second on two cores (PEERS in docs/benchmarks.md): not measured in the same run."""
+BRISKSTREAM_P99_MS = {"wc": 21.9, "fd": 12.5, "sd": 13.5, "lr": 204.8}
+"""Application -> the 99th percentile of BriskStream's latency (its Table 5), on a machine with eight sockets."""
 TYPES = {
     "wc": {
         "event": {"split": "operators:Split", "count": "operators:Count"},
@@ -142,7 +150,7 @@ def summary(medians: Mapping[str, float]) -> list[str]:
     for name, app in APPLICATIONS.items():
         rate, p99 = medians[f"{name}-2"], medians[f"{name}-half-load-p99"] / 1e3
         lines.append(
-            f"{name}: {rate / 1e6:.1f} M {app.unit}, {rate / app.windflow:.1f} times WindFlow's {app.windflow / 1e6:g} M; "
-            f"p99 at half load {p99:.1f} ms, BriskStream's (its Table 5) {app.p99_ms:g} ms"
+            f"{name}: {rate / 1e6:.1f} M {app.unit}, {rate / WINDFLOW[name]:.1f} times WindFlow's {WINDFLOW[name] / 1e6:g} M; "
+            f"p99 at half load {p99:.1f} ms, BriskStream's (its Table 5) {BRISKSTREAM_P99_MS[name]:g} ms"
         )
     return lines

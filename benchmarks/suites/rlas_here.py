@@ -12,7 +12,7 @@ from benchmarks.rlas_here import HAND, PLANS, STEPS, factor, measured, predicted
 from benchmarks.rlas_pictures import percentiles, selected
 from benchmarks.rlas_study import star_on_a_cluster
 from benchmarks.suite import Case, Probe, Settings, Suite
-from benchmarks.suites.briskstream import APPLICATIONS, HALF, TYPES
+from benchmarks.suites.briskstream import APPLICATIONS, HALF, TYPES, WINDFLOW
 from benchmarks.yahoo import STAR, native
 
 RLAS = "two-cores-rlas"
@@ -93,11 +93,11 @@ def _once(function: object, *given: object) -> Sequence[float]:
 def run_plan(name: str, label: str, seconds: float) -> Sequence[float]:
     """Rows of the source a second; how many times those of the plan `reference` in the same round, but of that itself; and what
     the cases of some plans are besides."""
-    rows, app = measured(name, PLANS[label], seconds), APPLICATIONS[name]
+    rows, counted = measured(name, PLANS[label], seconds), APPLICATIONS[name].counted
     if label == REFERENCE:
         of_reference[name] = rows
         return (rows,)
-    times = rows * (WORDS if app.counted else 1.0) / app.windflow
+    times = rows * (WORDS if counted else 1.0) / WINDFLOW[name]
     more = {RLAS: (rows, times), HAND: (rows,)}.get(label, ())
     return (rows, rows / of_reference[name], *more)
 

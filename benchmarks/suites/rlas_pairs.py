@@ -1,4 +1,4 @@
-"""`rlas-pairs`: `placement = "rlas"` against the deployment of each application that was made by hand, in nine pairs of runs."""
+"""`rlas-pairs`: `placement = "rlas"` against every deployment that was made by hand, in nine pairs of runs each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from statistics import median
 
-from benchmarks.rlas_here import HAND, PLANS, measured
+from benchmarks.rlas_here import APPS, HAND, PLANS, measured
 from benchmarks.suite import Case, Probe, Settings, Suite
-from benchmarks.suites.briskstream import APPLICATIONS
 
 PAIRS = 9
 
@@ -16,7 +15,7 @@ PAIRS = 9
 def suite(settings: Settings) -> Suite:
     pairs, seconds = settings.scale(PAIRS, 3), 2.2
     probes = []
-    for name in APPLICATIONS:
+    for name in APPS:
         cases = (
             Case(f"{name}-by-hand", "rows/s"),
             Case(f"{name}-rlas", "rows/s", f"{name}-by-hand"),

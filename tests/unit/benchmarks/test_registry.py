@@ -45,7 +45,7 @@ NAMES = {
     " figure-8-parser-remote",
     "rlas-here": "here-wc-two-cores-predicted here-lr-two-cores-round-robin-measured here-sd-rlas figure-6-fd table-5-lr-p99"
     " figure-7-wc-p999 figure-11-wc-2 figure-16-sd-placement air-star-8x28-simulated",
-    "rlas-pairs": "wc-by-hand fd-rlas sd-median lr-lowest",
+    "rlas-pairs": "wc-by-hand fd-rlas sd-median lr-lowest ysb-rlas ysb-star-median swa-by-hand",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",
