@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LARGEST_BYTES = 256 << 20
 """Of a sample of one stream."""
-MOST_MADE = 50
+MOST_MADE = 5
 """How many times the rows of a sample a source makes, at most, where few or none of them leave its chain."""
 LOOK_S = 0.005
 
