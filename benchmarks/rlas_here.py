@@ -57,7 +57,7 @@ class RealPlan:
         if self.placement == "rlas":
             found["deploy.rlas.profile"] = str(profile)
         for name, actor in tomllib.loads(app.topology.read_text())["actors"].items():
-            if actor.get("replicas", 1) not in (1, "auto"):
+            if actor.get("replicas", 1) != 1:
                 found[f"actors.{name}.replicas"] = self.replicas if "inputs" in actor else self.sources
         return found
 

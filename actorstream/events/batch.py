@@ -177,7 +177,9 @@ class Batch(Representation):
             )
         names = dict.fromkeys(name for batch in batches for name in batch.system)
         made._system = {
-            name: Column.concat(system_columns(batches, name)) for name in names if all_carry(batches, name)
+            name: Column.concat(system_columns(batches, name))
+            for name in names
+            if carry_together(batches, name)
         }
         made.entry_min = min((batch.entry_min for batch in batches if batch.entry_min), default=0)
         made.entry_max = max(batch.entry_max for batch in batches)
@@ -360,13 +362,13 @@ def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaE
     return SchemaError(f"{schema.name} has a field {name!r} that the columns do not give{known}")
 
 
-def all_carry(batches: Sequence[Batch], name: str) -> bool:
-    """Whether their rows together have a system column: all batches have it, or, of WATERMARK, one does."""
+def carry_together(batches: Sequence[Batch], name: str) -> bool:
+    """Whether their rows, put together, have a system column: all batches must have it; of WATERMARK one is enough."""
     return (any if name == WATERMARK else all)(batch.carries(name) for batch in batches)
 
 
 def system_columns(batches: Sequence[Batch], name: str) -> list[Column]:
-    """Of batches that `all_carry` a system column, each one's; rows of batches without watermarks are in time."""
+    """Of batches that `carry_together` a system column, each one's; rows of batches without watermarks are in time."""
     return [batch.system[name] if batch.carries(name) else _in_time(batch.rows) for batch in batches]
 
 

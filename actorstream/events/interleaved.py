@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from actorstream.events.batch import Batch, all_carry, system_columns
+from actorstream.events.batch import Batch, carry_together, system_columns
 from actorstream.events.column import Column
 from actorstream.native.merge import Gather, Tags
 
@@ -50,7 +50,7 @@ class InterleavedBatch(Batch):
         return {
             name: self._put_together(system_columns(batches, name))
             for name in self._wanted
-            if all_carry(batches, name)
+            if carry_together(batches, name)
         }
 
     def _sources(self) -> list[Batch]:
@@ -90,7 +90,7 @@ class InterleavedBatch(Batch):
     def carries(self, name: str) -> bool:
         if self._system is not None:
             return name in self._system
-        return name in self._wanted and all_carry(self._sources(), name)
+        return name in self._wanted and carry_together(self._sources(), name)
 
     @property
     def nbytes(self) -> int:

@@ -45,7 +45,7 @@ class Application:
         return ROOT / "apps" / self.folder / self.file
 
     def deployment(self) -> dict[str, Any]:
-        """Its keys."""
+        """The keys of the deployment that was made by hand."""
         return tomllib.loads((self.topology.parent / "deploy.toml").read_text())
 
     def run(self, seconds: float, rate: float | None = None, **sets: Any) -> Ran:

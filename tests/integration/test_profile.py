@@ -17,7 +17,7 @@ from actorstream.events.batch import Batch
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher
 from actorstream.metrics.counters import Counter
-from actorstream.placement.rlas import load_profile
+from actorstream.placement.rlas import Profile, load_profile
 from actorstream.plan.compile import read_job
 from actorstream.profiling import watch
 from actorstream.topology.machine import read_machine
@@ -58,17 +58,23 @@ path = "out/sums.csv"
 """
 
 
+def profiled(topology: Path, folder: Path, *, batch_size: int = 512, rows: int = 5000) -> Profile:
+    """The profile that the command line makes, as folder/profile.toml."""
+    out = folder / "profile.toml"
+    given = ["--batch-size", str(batch_size), "--rows", str(rows), "--seconds", "0.02"]
+    assert main(["profile", str(topology), *given, "--out", str(out), "-q"]) == 0
+    return load_profile(out)
+
+
 def test_every_operator_and_chain_is_measured_and_nothing_is_left_behind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file = tmp_path / "topology.toml"
     file.write_text(TOPOLOGY)
-    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
-    assert main(["profile", str(file), *given]) == 0
+    made = profiled(file, tmp_path)
     shown = capsys.readouterr()
     assert "never is not measured: no row of the sample reaches it" in shown.err
     assert shown.out.startswith("operator ") and "ns/row at 512" in shown.out
-    made = load_profile(out)
     assert {"numbers", "halves", "sums", "file", "sums+file"} <= made.operators.keys()
     halves = made.operators["halves"]
     assert halves.outputs["even"].selectivity == pytest.approx(0.5, abs=0.05)
@@ -110,11 +116,9 @@ inputs = ["more"]
 
 def test_a_file_is_not_begun_again_where_its_event_time_matters(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("ts,number\n" + "".join(f"{row},{row}\n" for row in range(2000)))
-    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file = tmp_path / "topology.toml"
     file.write_text(ORDERED)
-    given = ["--batch-size", "64", "--rows", "1000", "--seconds", "0.02", "--out", str(out), "-q"]
-    assert main(["profile", str(file), *given]) == 0
-    made = load_profile(out)
+    made = profiled(file, tmp_path, batch_size=64, rows=1000)
     assert {"rows", "more", "nowhere"} <= made.operators.keys()
 
 
@@ -139,11 +143,9 @@ path = "out/none.csv"
 def test_the_sample_of_a_chain_has_an_end_although_no_row_of_its_source_leaves_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file = tmp_path / "topology.toml"
     file.write_text(RARE)
-    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
-    assert main(["profile", str(file), *given]) == 0
-    chain = load_profile(out).operators["numbers+none"]
+    chain = profiled(file, tmp_path).operators["numbers+none"]
     assert chain.batches[0].execute_ns["p50"] > 0
     assert chain.outputs["default"].selectivity == 0
     assert "file is not measured: no row of the sample reaches it" in capsys.readouterr().err
@@ -152,10 +154,7 @@ def test_the_sample_of_a_chain_has_an_end_although_no_row_of_its_source_leaves_i
 def test_sources_of_a_program_are_measured_and_it_is_not_although_its_sinks_are_called_directly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "profile.toml"
-    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
-    assert main(["profile", str(ROOT / "apps" / "value_barrier" / "bench.toml"), *given]) == 0
-    made = load_profile(out)
+    made = profiled(ROOT / "apps" / "value_barrier" / "bench.toml", tmp_path)
     assert made.operators.keys() == {"barriers", "values", "sums"}
     assert made.operators["values"].batches[0].execute_ns["p50"] > 0
     assert "the topology has a program, so costs are those of operators alone" in capsys.readouterr().err
