@@ -8,7 +8,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.errors import ActorstreamError, OperatorError
+from actorstream.errors import ActorstreamError, OperatorError, SchemaError
 from actorstream.events.batch import Batch
 
 if TYPE_CHECKING:
@@ -72,3 +72,12 @@ def promised(actor: str, replica: int, hook: Callable[[int], Any], at: int, *, n
     except TypeError:
         said = f"{hook.__name__} returned {preview(bound) or None}, where an event time is wanted: an int"
         raise OperatorError(actor, replica, said) from None
+
+
+def unfit(actor: str, replica: int, error: Exception) -> OperatorError:
+    """The error for emitted rows that do not fit their output, or that the route cannot take. `on_error` has no part in it: they
+    are converted together, when the hook has long returned."""
+    if isinstance(error, SchemaError):
+        title = f"what it made cannot be sent on: {error}; `on_error` decides only about what a hook raises"
+        return OperatorError(actor, replica, title)
+    return operator_error(actor, replica, None, error)

@@ -10,7 +10,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.operator_errors import unfit
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.fields import WATERMARK
@@ -77,6 +77,9 @@ class Replica:
         self.schemas = outputs
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
+        self.unfit = partial(unfit, name, replica)
+        """Makes the error for emitted rows that do not fit. Batches hold it, which the garbage collector does not look into: it
+        must not lead back to this replica."""
         self.edges: dict[str, list[OutEdge]] = {output: [] for output in outputs}
         self.shared: set[str] = set()
         """Outputs that several neighbours take as events, which are made once for all."""
@@ -287,16 +290,6 @@ class Replica:
                 f"a hook returned, yielded or emitted something, but there is no output {output!r}; declare its type "
                 "in the class attribute `outputs` or as the hook's return annotation, or return None",
             ) from None
-
-    def unfit(self, error: Exception) -> OperatorError:
-        """The error for emitted rows that do not fit their output, or that the route cannot take. `on_error` has no part in it:
-        they are converted together, when the hook has long returned."""
-        if isinstance(error, SchemaError):
-            title = (
-                f"what it made cannot be sent on: {error}; `on_error` decides only about what a hook raises"
-            )
-            return OperatorError(self.name, self.replica, title)
-        return operator_error(self.name, self.replica, None, error)
 
     def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:
         try:
