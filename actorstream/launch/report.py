@@ -23,6 +23,8 @@ MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25
 PSS_SHARE = 0.002
 """How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
+PSS_FREE_S = 0.03
+"""So much may at first, whatever its share: a run of two seconds has a peak, too."""
 MOST_SAMPLES = 1 << 14
 """A run keeps at most so many samples: all of its first quarter of an hour, then every other one, and so on."""
 
@@ -45,7 +47,8 @@ class Sampler:
         """One of so many looks stays, and how many there were."""
         self.peak_pss = 0
         self.pids: list[int] = []
-        self._next_pss = 0.0
+        self._next_pss = self._looking_s = 0.0
+        """When memory is looked at next, and the seconds of processor that the looks have taken."""
         names = {replica.id: replica.actor for replica in job.plan.replicas}
         self.sources = [number for number, name in names.items() if job.role(name) == "source"]
 
@@ -62,11 +65,10 @@ class Sampler:
             del self.times[::2], self.events[::2]
             self._kept, self._every = len(self.times), 2 * self._every
         if self.memory and now >= self._next_pss:
-            begun = (
-                thread_time()
-            )  # not the clock: on a busy machine a look waits for a core, and none would follow
+            begun = thread_time()  # not the clock: on a busy machine a look waits for a core
             self.peak_pss = max(self.peak_pss, sum(pss_bytes(pid) for pid in [*self.pids, os.getpid()]))
-            self._next_pss = now + max(PSS_EVERY_S, (thread_time() - begun) / PSS_SHARE)
+            self._looking_s += thread_time() - begun
+            self._next_pss = next_look(now, self.started, self._looking_s)
 
     def source_events(self) -> int:
         table = self.job.counters
@@ -95,6 +97,11 @@ class Sampler:
             np.interp(high, events[: last + 1], times[: last + 1]),
         )
         return float((high - low) / max(to_s - from_s, 1e-9)), True
+
+
+def next_look(now: float, started: float, spent: float) -> float:
+    """When memory is looked at again, in a run that started at `started` and has spent so many seconds on looking."""
+    return max(now + PSS_EVERY_S, started + (spent - PSS_FREE_S) / PSS_SHARE)
 
 
 def pss_bytes(pid: int) -> int:

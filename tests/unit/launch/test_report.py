@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from actorstream.launch.report import Sampler, build_report, pss_bytes
+from actorstream.launch.report import PSS_FREE_S, PSS_SHARE, Sampler, build_report, next_look, pss_bytes
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
@@ -184,6 +184,16 @@ def test_memory_is_that_of_the_processes_and_zero_for_one_that_is_gone(job: Job)
     own = sampler.peak_pss
     assert own > 0
     assert report_of(job, sampler)["peak_pss_mb"] == round(own / 2**20, 1)
+
+
+def test_memory_is_looked_at_often_at_first_and_then_as_its_share_of_the_time_allows() -> None:
+    looks, now, spent = [0.0], 0.0, 0.0
+    while now < 1000:
+        spent += 0.005
+        now = next_look(now, 0.0, spent)
+        looks.append(now)
+    assert sum(each <= 2 for each in looks) > 5
+    assert spent <= now * PSS_SHARE + PSS_FREE_S + 0.001
 
 
 def test_a_run_of_days_keeps_few_samples_evenly_spread_and_the_last_one(
