@@ -234,6 +234,7 @@ class SourceUnit(Unit):
             self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
             self._reading.add_done_callback(lambda _: self.worker.mark(self))
             return Status.IDLE
+        send, yields = self._direct, False
         try:
             found: Any = self.source.read(rows)
         except Exception as error:
@@ -243,7 +244,6 @@ class SourceUnit(Unit):
             spent = monotonic_ns() - now
             if size.follows_load:
                 size.behind(behind=self.sizing.is_behind())
-        send, yields = self._direct, False
         if send is not None and (sent := send(found, now)):
             spent = spent or monotonic_ns() - now
             # before anything is counted: others may wait for what the event leads to

@@ -60,11 +60,12 @@ class SingleTurns:
         if lane is None or lane.held or lane.ended or unit.events or unit.ready or not unit.is_free:
             return bell.wait(ns) if ns else bell.collect()
         watch, head = lane.watch, unit.head
+        head.context.input, run_one = lane.input, head.calls[lane.input].run_one  # type: ignore[union-attr]
         found = watch.wait(ns)  # type: ignore[union-attr]
         if type(found) is list:
             return found
-        head.context.input, started = lane.input, monotonic_ns()
-        more = head.calls[lane.input].run_one(found)  # type: ignore[union-attr]
+        started = monotonic_ns()
+        more = run_one(found)
         _, entered, began = watch.marks()  # type: ignore[union-attr]
         self._ran(lane, started, more, entered, began)
         unit.status = unit.settle_turn(self._after())
