@@ -30,7 +30,17 @@ from actorstream.plan.replanning import measured_selectivities, rows_made, with_
 from actorstream.profiling.chunks import PERCENTILES, row_costs
 from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
-from actorstream.profiling.stages import Stage, alone, hop, inputs_of, outputs_of, stages_of, with_replicas
+from actorstream.profiling.stages import (
+    FEED,
+    OUT,
+    Stage,
+    alone,
+    hop,
+    inputs_of,
+    outputs_of,
+    stages_of,
+    with_replicas,
+)
 from actorstream.profiling.together import (
     WholeRun,
     apart_of,
@@ -64,6 +74,8 @@ LEAST_SHARE = 0.15
 """Of the time of that run: what takes less is not measured on a core of its own."""
 HOP_SIZES = 16
 """How many times as large the large jumbo tuples are whose way to another worker is measured."""
+LEAST_WORK_NS = 200_000
+"""How long the sink works on each jumbo tuple, at least, that tells what it takes to take one in."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -107,7 +119,7 @@ class Profiler:
                 if len(stage.members) == 1 or self._fed.keys().isdisjoint(stage.members):
                     found[stage.name] = self._stage(stage, Path(folder))
             found = self._together(found, Path(folder))
-        jumbo, byte = self._hop()
+        jumbo, byte, take = self._hop()
         return Profile(
             name=self.graph.name,
             topology=self._topology,
@@ -116,30 +128,36 @@ class Profiler:
             operators=found,
             jumbo_hop_ns=jumbo,
             byte_hop_ns=byte,
+            jumbo_take_ns=take,
         )
 
-    def _hop(self) -> tuple[float, float]:
-        """Measures what the way to another worker costs a producer, for a jumbo tuple and for each byte of it: on the stream of
-        most bytes, in small and in large jumbo tuples."""
+    def _hop(self) -> tuple[float, float, float]:
+        """Measures what the way to another worker costs a producer, for a jumbo tuple and for each byte of it, on the stream of
+        most bytes, in small and in large jumbo tuples; and what one costs a consumer."""
         streams = {edge.source: edge for edge in self.graph.edges if self._sample(edge).rows}
         if not streams or len(self._cores.cores) < 2:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         most = max(streams, key=lambda each: self._samples[each].rows * self._samples[each].row_bytes)
         sample = self._samples[most]
         self.tell(f"measuring the way of {most} to another worker")
         small = hop(self.graph, streams[most], sample)
         large = int(min(planned_rows(self.deploy.batch_size), sample.rows))
-        points = []
-        for rows in sorted({max(large // HOP_SIZES, 1), large}):
-            times = [self._hop_row_ns(small, workers, rows) for workers in (2, 1)]
-            points.append((rows * sample.row_bytes, rows * (times[0] - times[1])))
-        return line_through(points)
+        sizes = sorted({max(large // HOP_SIZES, 1), large})
+        sent = {rows: self._hop_jumbo_ns(small, 2, rows) for rows in sizes}
+        points = [
+            (rows * sample.row_bytes, ns - self._hop_jumbo_ns(small, 1, rows)) for rows, ns in sent.items()
+        ]
+        # many small ones fit into the ring, and the sink works for longer than the feed: it never waits
+        work = max(int(2 * sent[sizes[0]]), LEAST_WORK_NS)
+        taken = self._hop_jumbo_ns(hop(self.graph, streams[most], sample, work), 2, sizes[0], OUT)
+        return *line_through(points), round(max(taken - work, 0.0), 1)
 
-    def _hop_row_ns(self, graph: Graph, workers: int, rows: int) -> float:
+    def _hop_jumbo_ns(self, graph: Graph, workers: int, rows: int, end: str = FEED) -> float:
+        """Nanoseconds of processor time that one end takes for a jumbo tuple."""
         seen = watch_hop(
-            graph, self.deploy, self._cores, workers=workers, batch_size=rows, seconds=self.seconds
+            graph, self.deploy, self._cores, workers=workers, batch_size=rows, seconds=self.seconds, end=end
         )
-        return row_costs(seen.looks, int(self.seconds * 1e9 / CHUNKS)).get("p50", 0.0)
+        return rows * row_costs(seen.looks, int(self.seconds * 1e9 / CHUNKS)).get("p50", 0.0)
 
     def _stage(self, stage: Stage, folder: Path) -> OperatorProfile:
         members = list(stage.members) if len(stage.members) > 1 else []

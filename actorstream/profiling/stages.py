@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from actorstream.connectors.null import NullSink
 from actorstream.placement.rlas import dataflow_of
 from actorstream.plan.fuse import fusible
+from actorstream.profiling.busy_sink import BusySink
 from actorstream.profiling.sample_source import SampleSource
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 
@@ -112,11 +113,12 @@ def alone(
     return made.graph()
 
 
-def hop(graph: Graph, edge: Edge, sample: Sample) -> Graph:
-    """The graph of a feed that gives the rows of an edge, without end, to a sink."""
+def hop(graph: Graph, edge: Edge, sample: Sample, work_ns: int = 0) -> Graph:
+    """The graph of a feed that gives the rows of an edge, without end, to a sink, which works so long on each jumbo tuple."""
     made = Redrawn(graph)
     feed = _actor(FEED, SampleSource, "source", {"sample": sample, "passes": 0}, edge, graph, False)
-    taker = _actor(OUT, NullSink, "sink", {}, edge, graph, False)
+    sink: tuple[type, dict[str, Any]] = (BusySink, {"work_ns": work_ns}) if work_ns else (NullSink, {})
+    taker = _actor(OUT, sink[0], "sink", sink[1], edge, graph, False)
     made.add(feed, [])
     fed = replace(edge, producer=FEED, output="default", consumer=OUT, route="forward", static=False)
     made.add(taker, [replace(fed, key=(), bounds=(), order="none")])

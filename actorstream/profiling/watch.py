@@ -60,15 +60,22 @@ def watch(
 
 
 def watch_hop(
-    graph: Graph, deploy: DeploySpec, machine: Machine, *, workers: int, batch_size: int, seconds: float
+    graph: Graph,
+    deploy: DeploySpec,
+    machine: Machine,
+    *,
+    workers: int,
+    batch_size: int,
+    seconds: float,
+    end: str = FEED,
 ) -> Watched:
-    """Runs `hop(...)` for so many seconds of its feed's processor time, without direct calls. With one worker the sink is in the
-    process of the feed, with two it is not; the process of the feed is looked at."""
-    spec = _watched(deploy, workers=workers, batch_size=batch_size, pipelining=False)
+    """Runs `hop(...)` for so many seconds of processor time of the process of one `end`, FEED or OUT, and looks at that. With
+    one worker the feed calls the sink directly, with two the sink is in another process."""
+    spec = _watched(deploy, workers=workers, batch_size=batch_size, pipelining=True)
     seats = {(FEED, 0): 0, (OUT, 0): workers - 1}
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
-    watcher = _Watcher(job, launcher, FEED, seconds, worker=0)
+    watcher = _Watcher(job, launcher, end, seconds, worker=0 if end == FEED else workers - 1)
     _run(launcher, watcher)
     return watcher.seen
 

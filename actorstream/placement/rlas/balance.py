@@ -44,8 +44,12 @@ def _problem(
     work = [busy[group] for group in mine]
     links: list[tuple[int, int, float, float]] = []
     for n, group in enumerate(mine):
-        within = [link for link in instance.entering[group] if link.group in number]
-        links += [(number[link.group], n, receiving(instance, link), 0.0) for link in within]
+        for link in instance.entering[group]:
+            seconds = receiving(instance, link, places[group], near=link.group in number)
+            if link.group in number:
+                links.append((number[link.group], n, seconds, 0.0))
+            else:
+                work[n] += seconds
         for link in instance.leaving[group]:
             seconds = sending(instance, link, places[group])
             if link.group in number:

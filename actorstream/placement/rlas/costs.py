@@ -17,6 +17,8 @@ from actorstream.topology.suggestions import did_you_mean, listed
 
 UNROUTED = ("forward", "global", "broadcast")
 """Routes that choose no replica for a row."""
+MOST_HAND_OVER = 3.0
+"""The greatest factor of `hand_over_factor`: what is beyond it is a machine whose speed changed between two measurements."""
 MADE = -1
 """Stands for the number of a flow where a source makes a tuple instead of reading one."""
 
@@ -48,6 +50,8 @@ class Costs(msgspec.Struct, frozen=True):
     """Of each flow: nanoseconds that a tuple takes more where it goes to one of several replicas; empty: `entries` have it."""
     hops: list[float] = []
     """Of each flow: nanoseconds that a tuple takes its producer more where the consumer is in another worker."""
+    takes: list[float] = []
+    """Of each flow: nanoseconds that a tuple takes its consumer more where the producer is in another worker; without T^f."""
     apart: list[float] = []
     """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
 
@@ -135,9 +139,37 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
     outputs = [_output(dataflow, number, known) for number in range(len(flows))]
     sizes = [each.bytes if flow.fetched else 0.0 for each, flow in zip(outputs, dataflow.flows)]
     routing = [each.route_ns for each in outputs]
-    hops = [profile.hop_ns(each.bytes, rows) for each in outputs]
+    heads = {each.consumer for each in dataflow.flows}
+    more = {
+        name: hand_over_factor(profile, each, rows, has_input=(each.members or [name])[0] in heads)
+        for name, each in known.items()
+    }
+    hops = [
+        profile.hop_ns(each.bytes, rows) * _of_end(more, dataflow.operators[producer], -1)
+        for each, (producer, _) in zip(outputs, flows)
+    ]
+    takes = [profile.take_ns(rows) * _of_end(more, dataflow.operators[consumer], 0) for _, consumer in flows]
     apart = [_apart(each, known, rows) for each in dataflow.operators]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, apart)
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, takes, apart)
+
+
+def hand_over_factor(profile: Profile, of: OperatorProfile, rows: float, *, has_input: bool) -> float:
+    """How many times as much as the profile's `hop_ns` and `take_ns` it costs an operator to take rows in from another worker and
+    to send them to others. From 1 to MOST_HAND_OVER.
+
+    These were measured with operators that do nothing, between which memory stays in the caches. An operator that is measured
+    alone has its input from another process and its output in a third one. So what it takes less in a run on one core, where
+    its neighbours call each other, is what both hand-overs cost it."""
+    made = sum(each.selectivity * profile.hop_ns(each.bytes, rows) for each in of.outputs.values())
+    both = made + has_input * profile.take_ns(rows)
+    together = of.execute_ns(rows)
+    alone = together / of.in_run if of.in_run else together
+    return min(max((alone - together * of.apart) / both, 1.0), MOST_HAND_OVER) if both else 1.0
+
+
+def _of_end(factors: Mapping[str, float], operator: PlannedOperator, end: int) -> float:
+    """The factor of the first (0) or last (-1) member of a chain, or of the whole chain where that was measured."""
+    return factors.get(operator.name, factors.get(operator.members[end], 1.0))
 
 
 def _apart(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:

@@ -102,12 +102,18 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     """Nanoseconds that a producer takes more for a jumbo tuple whose consumer is in another worker, whatever its size."""
     byte_hop_ns: NotNegative = 0.0
     """Nanoseconds more for each byte of it."""
+    jumbo_take_ns: NotNegative = 0.0
+    """Nanoseconds that a consumer takes more for a jumbo tuple whose producer is in another worker, besides fetching it."""
     operators: dict[str, OperatorProfile] = {}
 
     def hop_ns(self, size: float, rows: float) -> float:
         """Nanoseconds that a tuple of `size` bytes takes its producer more on the way to another worker, in jumbo tuples of
         `rows` tuples."""
         return self.jumbo_hop_ns / rows + self.byte_hop_ns * size
+
+    def take_ns(self, rows: float) -> float:
+        """Nanoseconds that a tuple takes its consumer more if it comes from another worker, in jumbo tuples of `rows` tuples."""
+        return self.jumbo_take_ns / rows
 
     @property
     def fingerprint(self) -> int:

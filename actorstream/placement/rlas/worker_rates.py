@@ -2,9 +2,9 @@
 
 The model of the paper lets the replicas of a socket share all of its cores. A worker of ours is one thread, so replicas that were
 dealt to it share one core. And the paper passes references between threads, where a row that leaves a worker of ours is written
-for another process: that costs the producer a hop, and the consumer the way from one core's cache to another's. And operators
-that share a core share its caches, so each of them takes less time the fewer others its worker has, and two replicas of an
-operator take more than one that has the rows of both.
+for another process: that costs the producer a hop, and the consumer taking it in and the way from one core's cache to another's.
+And operators that share a core share its caches, so each of them takes less time the fewer others its worker has, and two
+replicas of an operator take more than one that has the rows of both.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def on_workers(
         for link in instance.entering[number]:
             if workers[link.group] != worker:
                 loads[workers[link.group]] += sending(instance, link, places[link.group])
-                loads[worker] += (places[link.group] == places[number]) * receiving(instance, link)
+                loads[worker] += receiving(
+                    instance, link, places[number], near=places[link.group] == places[number]
+                )
     busiest = max(loads, key=lambda each: (loads[each], -each))
     peak, load = instance.problem.peak(places), loads[busiest] / (1 + pool)
     if any(saved) or any(crowded):
@@ -107,6 +109,9 @@ def sending(instance: Instance, link: GroupLink, socket: int) -> float:
     return link.tuples * instance.costs.hops[link.flow] * 1e-9 * clock
 
 
-def receiving(instance: Instance, link: GroupLink) -> float:
-    """Seconds per tuple of ingress that a consumer takes more if the producer is in another worker of its socket."""
-    return link.lines * instance.machine.core_ns * 1e-9
+def receiving(instance: Instance, link: GroupLink, socket: int, *, near: bool) -> float:
+    """Seconds per tuple of ingress that a consumer on `socket` takes more if the producer is in another worker. `near`: that is
+    on the same socket, so that what the consumer fetches is not counted yet (T^f)."""
+    clock = instance.costs.hertz / instance.machine.sockets[socket].hertz
+    fetched = link.lines * instance.machine.core_ns if near else 0.0
+    return (link.tuples * instance.costs.takes[link.flow] * clock + fetched) * 1e-9

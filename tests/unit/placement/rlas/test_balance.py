@@ -15,9 +15,11 @@ from actorstream.placement.rlas.worker_rates import on_workers
 from tests.unit.placement.rlas.small import dataflow, machine, operator, profile, random_costs
 
 
-def made(counts: list[int], *, core_ns: float = 0.0, hop: float = 0.0, sockets: int = 1) -> Instance:
+def made(
+    counts: list[int], *, core_ns: float = 0.0, hop: float = 0.0, take: float = 0.0, sockets: int = 1
+) -> Instance:
     costs = costs_of(dataflow("a>b"), profile(a=operator(400), b=operator(600)), rows=64)
-    return instance_of(replace(costs, hops=[hop]), near(sockets, 4, core_ns), counts)
+    return instance_of(replace(costs, hops=[hop], takes=[take]), near(sockets, 4, core_ns), counts)
 
 
 def near(sockets: int, cores: int, core_ns: float) -> MachineModel:
@@ -45,6 +47,16 @@ def test_a_hop_costs_the_producer_and_the_cache_line_its_consumer() -> None:
     costly = made([1, 1], core_ns=30.0, hop=250.0)
     apart = on_workers(costly, [0, 0], [0, 1])
     assert (apart.ingress, apart.busiest) == (pytest.approx(1 / 650e-9), 0)
+
+
+def test_taking_in_costs_the_consumer_from_whichever_worker_it_is() -> None:
+    instance = made([1, 1], core_ns=30.0, take=70.0, sockets=2)
+    assert on_workers(instance, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)
+    assert on_workers(instance, [0, 0], [0, 1]).ingress == pytest.approx(1 / 700e-9)
+    far = made([1, 1], take=70.0, sockets=2)
+    without = made([1, 1], sockets=2)
+    more = 1 / on_workers(far, [0, 1], [0, 4]).ingress - 1 / on_workers(without, [0, 1], [0, 4]).ingress
+    assert more == pytest.approx(70e-9), "beside what the way between sockets takes"
 
 
 def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:
@@ -93,7 +105,8 @@ def test_a_replica_stays_on_its_socket_and_no_random_dealing_gets_worse() -> Non
     draw = random.Random(7)
     for _ in range(20):
         costs, counts = random_costs(draw)
-        costs = replace(costs, hops=[draw.choice([0.0, 40.0, 300.0]) for _ in costs.flows])
+        hops, takes = ([draw.choice([0.0, 40.0, 300.0]) for _ in costs.flows] for _ in range(2))
+        costs = replace(costs, hops=hops, takes=takes)
         instance = instance_of(costs, near(2, 3, draw.choice([0.0, 20.0])), counts)
         places = [draw.randrange(2) for _ in instance.groups]
         workers = [3 * place + draw.randrange(3) for place in places]
