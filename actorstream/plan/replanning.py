@@ -157,13 +157,20 @@ def with_selectivities(
     profile: OperatorProfile, measured: Mapping[str, float], total: float | None = None
 ) -> OperatorProfile:
     """The profile with other selectivities of the outputs that were measured, and of the others what is left of `total`, in
-    proportion. Differences below NEARLY are rows on their way."""
+    proportion. Differences below NEARLY are rows on their way.
+
+    Where all outputs were measured they come to `total`: consumers may have counted fewer rows than were made, since many wait
+    in a ring, and more while a ring empties."""
     changed = msgspec.structs.replace
     others = {name: each.selectivity for name, each in profile.outputs.items() if name not in measured}
-    left = (total or 0.0) - sum(measured.values())
-    if left > 0 and any(others.values()):
-        part = left / sum(others.values())
-        measured = {**measured, **{name: each * part for name, each in others.items()}}
+    taken = sum(measured.values())
+    left = (total or 0.0) - taken
+    if any(others.values()):
+        if left > 0:
+            part = left / sum(others.values())
+            measured = {**measured, **{name: each * part for name, each in others.items()}}
+    elif total and taken:
+        measured = {name: each * total / taken for name, each in measured.items()}
     outputs = {
         name: changed(each, selectivity=round(measured[name], 6), by_input={})
         if name in measured and not isclose(measured[name], each.selectivity, rel_tol=NEARLY)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from actorstream.placement.rlas import OutputProfile
 from actorstream.plan.compile import compared, read_job
 from actorstream.plan.job import Job
 from actorstream.plan.replanning import (
@@ -16,6 +18,7 @@ from actorstream.plan.replanning import (
     ingress_of,
     measured_profile,
     rows_made,
+    with_selectivities,
 )
 from actorstream.plan.rlas_plan import RlasInputs
 from tests.unit.plan.test_rlas_plan import job, machine
@@ -75,12 +78,22 @@ def test_a_profile_that_has_changed_since_is_not_compared_with(tmp_path: Path) -
 def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Path) -> None:
     made = job(tmp_path, 100.0, 1000.0, machine(1))
     actors = report(made, dict.fromkeys(made.graph.actors, 10.0))["actors"]
+    actors["count"] = [{**each, "out": each["out"] // 4} for each in actors["count"]]
     actors["sink"] = [{**actors["sink"][0], "in": ROWS // 4}]
     from actorstream.placement.rlas import Profile
 
     operators = {"count": profiled(10.0), "sink": profiled(1.0, sink=True)}
     found, _ = measured_profile(Profile(name="t", hertz=1e9, operators=operators), made.graph, actors, 1024)
     assert found.operators["count"].outputs["default"].selectivity == 0.25
+
+
+def test_rows_that_wait_before_their_consumers_are_no_rows_less() -> None:
+    outputs = {name: OutputProfile(selectivity=share) for name, share in (("even", 0.4), ("odd", 0.6))}
+    made = msgspec.structs.replace(profiled(10.0), outputs=outputs)
+    found = with_selectivities(made, {"even": 0.6, "odd": 0.2}, 1.0).outputs
+    assert {name: each.selectivity for name, each in found.items()} == {"even": 0.75, "odd": 0.25}
+    found = with_selectivities(made, {"even": 0.5}, 1.2).outputs
+    assert (found["even"].selectivity, found["odd"].selectivity) == (0.5, 0.7), "that was not counted"
 
 
 def test_rows_of_an_output_without_a_consumer_are_no_rows_of_the_others(tmp_path: Path) -> None:
