@@ -24,7 +24,7 @@ PSS_EVERY_S = 0.25
 PSS_SHARE = 0.002
 """How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
 PSS_FREE_S = 0.03
-"""So much may at first, whatever its share: a run of two seconds has a peak, too."""
+"""Seconds of looking that are free, whatever their share: a run of two seconds has a peak, too."""
 MOST_SAMPLES = 1 << 14
 """A run keeps at most so many samples: all of its first quarter of an hour, then every other one, and so on."""
 

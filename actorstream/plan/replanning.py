@@ -143,11 +143,17 @@ def _scaled(profile: OperatorProfile, factor: float) -> OperatorProfile:
 def rows_made(
     graph: Graph, actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> float | None:
-    """Rows on all outputs together for a row into `head`; None: there were none, or an output has no consumer, so that its rows
-    are counted and go nowhere."""
+    """Rows on all outputs together for a row into `head`; None: there were none, or an output that may have rows has no consumer,
+    so that they are counted and go nowhere."""
     if actor not in actors or head not in actors:
         return None
-    if set(graph.actors[actor].outputs) - {edge.output for edge in graph.consumers(actor)} - {"late", "dead"}:
+    made = graph.actors[actor]
+    unread = set(made.outputs) - {edge.output for edge in graph.consumers(actor)}
+    if made.on_error == "fail":
+        unread.discard("dead")
+    if not (made.contract.uses_event_time or made.contract.sorts):
+        unread.discard("late")
+    if unread:
         return None
     entered = sum(each["in"] or each["out"] for each in actors[head])
     return sum(each["out"] for each in actors[actor]) / entered if entered else None
@@ -159,18 +165,17 @@ def with_selectivities(
     """The profile with other selectivities of the outputs that were measured, and of the others what is left of `total`, in
     proportion. Differences below NEARLY are rows on their way.
 
-    Where all outputs were measured they come to `total`: consumers may have counted fewer rows than were made, since many wait
-    in a ring, and more while a ring empties."""
+    Where all outputs were measured they come to `total`. What consumers have counted may come to less, since rows still wait in
+    a ring; or to more, since more rows waited before than wait now."""
     changed = msgspec.structs.replace
     others = {name: each.selectivity for name, each in profile.outputs.items() if name not in measured}
     taken = sum(measured.values())
     left = (total or 0.0) - taken
-    if any(others.values()):
-        if left > 0:
-            part = left / sum(others.values())
-            measured = {**measured, **{name: each * part for name, each in others.items()}}
-    elif total and taken:
+    if not others and total and taken:
         measured = {name: each * total / taken for name, each in measured.items()}
+    elif left > 0 and any(others.values()):
+        part = left / sum(others.values())
+        measured = {**measured, **{name: each * part for name, each in others.items()}}
     outputs = {
         name: changed(each, selectivity=round(measured[name], 6), by_input={})
         if name in measured and not isclose(measured[name], each.selectivity, rel_tol=NEARLY)

@@ -75,7 +75,7 @@ LEAST_SHARE = 0.15
 HOP_SIZES = 16
 """How many times as large the large jumbo tuples are whose way to another worker is measured."""
 LEAST_WORK_NS = 200_000
-"""How long the sink works on each jumbo tuple, at least, that tells what it takes to take one in."""
+"""The least time that the sink works on each jumbo tuple where taking in is measured."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -133,7 +133,7 @@ class Profiler:
 
     def _hop(self) -> tuple[float, float, float]:
         """Measures what the way to another worker costs a producer, for a jumbo tuple and for each byte of it, on the stream of
-        most bytes, in small and in large jumbo tuples; and what one costs a consumer."""
+        most bytes, in small and in large jumbo tuples; and what a consumer takes for one."""
         streams = {edge.source: edge for edge in self.graph.edges if self._sample(edge).rows}
         if not streams or len(self._cores.cores) < 2:
             return 0.0, 0.0, 0.0

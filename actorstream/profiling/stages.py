@@ -117,8 +117,8 @@ def hop(graph: Graph, edge: Edge, sample: Sample, work_ns: int = 0) -> Graph:
     """The graph of a feed that gives the rows of an edge, without end, to a sink, which works so long on each jumbo tuple."""
     made = Redrawn(graph)
     feed = _actor(FEED, SampleSource, "source", {"sample": sample, "passes": 0}, edge, graph, False)
-    sink: tuple[type, dict[str, Any]] = (BusySink, {"work_ns": work_ns}) if work_ns else (NullSink, {})
-    taker = _actor(OUT, sink[0], "sink", sink[1], edge, graph, False)
+    keys = {"work_ns": work_ns} if work_ns else {}
+    taker = _actor(OUT, BusySink if work_ns else NullSink, "sink", keys, edge, graph, False)
     made.add(feed, [])
     fed = replace(edge, producer=FEED, output="default", consumer=OUT, route="forward", static=False)
     made.add(taker, [replace(fed, key=(), bounds=(), order="none")])

@@ -32,8 +32,7 @@ class Application:
         unit: what is counted a second.
         counted: the actor whose output is counted instead of the source's rows.
         file: of the topology.
-        longer: how many times as long as others its runs take: its rings hold up to two seconds of rows, which the source makes
-            before anybody works on them.
+        longer: how many times as long as others its runs take.
     """
 
     folder: str
@@ -52,7 +51,7 @@ class Application:
         return tomllib.loads((self.topology.parent / "deploy.toml").read_text())
 
     def run(self, seconds: float, rate: float | None = None, **sets: Any) -> Ran:
-        """A run of the topology for so long (or `longer`), as fast as it can or at `rate` rows of the source a second."""
+        """A run of the topology for `seconds` times `longer`, as fast as it can or at `rate` rows of the source a second."""
         deploy = {key: value for key, value in self.deployment().items() if f"deploy.{key}" not in sets}
         keys = {f"actors.{self.source}.count": ENDLESS, **sets}
         if rate is not None:
@@ -70,6 +69,7 @@ WC = Application("word_count", "lines", "words/s", "split")
 FD = Application("card_fraud", "transactions", "events/s")
 SD = Application("spike_detection", "readings", "events/s")
 LR = Application("linear_road", "reports", "reports/s", longer=4.0)
+"""Its rings hold up to two seconds of rows, which its source makes before anybody works on them."""
 APPLICATIONS = {"wc": WC, "fd": FD, "sd": SD, "lr": LR}
 WINDFLOW = {"wc": 10.9e6, "fd": 1.82e6, "sd": 32.8e6, "lr": 1.95e6}
 """Application -> what WindFlow 4.2 counts a second on two cores (PEERS in docs/benchmarks.md): not measured in the same run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -83,6 +84,9 @@ def test_every_operator_and_chain_is_measured_and_nothing_is_left_behind(
     assert 0 < costs["min"] <= costs["p50"] <= costs["max"]
     assert made.operators["sums"].batches[0].rows == 512
     assert made.operators["never"].batches[0].execute_ns["p50"] == 0.0
+    assert made.jumbo_take_ns > 0 or len(os.sched_getaffinity(0)) == 1, (
+        "the way to another worker needs two cores"
+    )
     assert sorted(each.name for each in tmp_path.iterdir()) == ["profile.toml", "topology.toml"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actorstream.placement.rlas import OutputProfile
+from actorstream.placement.rlas import OutputProfile, Profile
 from actorstream.plan.compile import compared, read_job
 from actorstream.plan.job import Job
 from actorstream.plan.replanning import (
@@ -80,11 +80,23 @@ def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Pat
     actors = report(made, dict.fromkeys(made.graph.actors, 10.0))["actors"]
     actors["count"] = [{**each, "out": each["out"] // 4} for each in actors["count"]]
     actors["sink"] = [{**actors["sink"][0], "in": ROWS // 4}]
-    from actorstream.placement.rlas import Profile
-
     operators = {"count": profiled(10.0), "sink": profiled(1.0, sink=True)}
     found, _ = measured_profile(Profile(name="t", hertz=1e9, operators=operators), made.graph, actors, 1024)
     assert found.operators["count"].outputs["default"].selectivity == 0.25
+
+
+@pytest.mark.parametrize(("on_error", "found"), [("dead-letter", 0.7), ("fail", 1.0)])
+def test_dead_rows_that_nobody_reads_are_no_rows_of_other_outputs(
+    tmp_path: Path, on_error: str, found: float
+) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(1))
+    graph, actors = made.graph, report(made, dict.fromkeys(made.graph.actors, 10.0))["actors"]
+    graph.actors["count"] = msgspec.structs.replace(graph.actors["count"], on_error=on_error)
+    actors["count"] = [{**each, "out": each["in"]} for each in actors["count"]]
+    actors["sink"] = [{**actors["sink"][0], "in": sum(each["in"] for each in actors["count"]) * 7 // 10}]
+    operators = {"count": profiled(10.0), "sink": profiled(1.0, sink=True)}
+    costs, _ = measured_profile(Profile(name="t", hertz=1e9, operators=operators), graph, actors, 1024)
+    assert costs.operators["count"].outputs["default"].selectivity == pytest.approx(found)
 
 
 def test_rows_that_wait_before_their_consumers_are_no_rows_less() -> None:
@@ -94,6 +106,9 @@ def test_rows_that_wait_before_their_consumers_are_no_rows_less() -> None:
     assert {name: each.selectivity for name, each in found.items()} == {"even": 0.75, "odd": 0.25}
     found = with_selectivities(made, {"even": 0.5}, 1.2).outputs
     assert (found["even"].selectivity, found["odd"].selectivity) == (0.5, 0.7), "that was not counted"
+    made.outputs["odd"] = OutputProfile(selectivity=0.0)
+    found = with_selectivities(made, {"even": 0.5}, 1.0).outputs
+    assert found["even"].selectivity == 0.5, "the other half may be odd"
 
 
 def test_rows_of_an_output_without_a_consumer_are_no_rows_of_the_others(tmp_path: Path) -> None:

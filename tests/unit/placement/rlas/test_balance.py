@@ -11,7 +11,7 @@ from actorstream.placement.rlas import MachineModel
 from actorstream.placement.rlas.balance import balanced
 from actorstream.placement.rlas.costs import costs_of
 from actorstream.placement.rlas.instance import Instance, instance_of
-from actorstream.placement.rlas.worker_rates import on_workers
+from actorstream.placement.rlas.worker_rates import on_workers, receiving
 from tests.unit.placement.rlas.small import dataflow, machine, operator, profile, random_costs
 
 
@@ -53,10 +53,13 @@ def test_taking_in_costs_the_consumer_from_whichever_worker_it_is() -> None:
     instance = made([1, 1], core_ns=30.0, take=70.0, sockets=2)
     assert on_workers(instance, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)
     assert on_workers(instance, [0, 0], [0, 1]).ingress == pytest.approx(1 / 700e-9)
-    far = made([1, 1], take=70.0, sockets=2)
+    far = made([1, 1], core_ns=30.0, take=70.0, sockets=2)
     without = made([1, 1], sockets=2)
     more = 1 / on_workers(far, [0, 1], [0, 4]).ingress - 1 / on_workers(without, [0, 1], [0, 4]).ingress
     assert more == pytest.approx(70e-9), "beside what the way between sockets takes"
+    slow = far.machine.sockets[0]
+    far.machine.sockets[1] = replace(slow, hertz=slow.hertz / 2, cpus=[], node=1)
+    assert receiving(far, far.entering[1][0], 1, near=False) == pytest.approx(140e-9), "on a slower clock"
 
 
 def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:

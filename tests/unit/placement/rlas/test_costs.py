@@ -101,6 +101,16 @@ def test_hand_overs_cost_an_operator_what_it_takes_less_where_its_neighbours_cal
     assert costs_of(dataflow("a>b", "b>c"), known, rows=64).hops == [10, 10]
 
 
+def test_a_source_takes_nothing_in_and_an_output_of_few_rows_sends_few() -> None:
+    replace = msgspec.structs.replace
+    known = profile(a=operator(100, 0.5, size=64), b=operator(1))
+    known = replace(known, jumbo_hop_ns=1280.0, jumbo_take_ns=640.0)  # 20 and 10 ns a tuple
+    known.operators["a"] = replace(known.operators["a"], in_run=100 / 125)  # 25 ns for half a tuple
+    assert costs_of(dataflow("a>b"), known, rows=64).hops == pytest.approx([50])
+    known.operators["a"] = replace(known.operators["a"], in_run=0.0)
+    assert costs_of(dataflow("a>b"), known, rows=64).hops == [20], "it took nothing in the run"
+
+
 def test_a_chain_takes_in_as_its_first_member_does_and_sends_as_its_last() -> None:
     replace = msgspec.structs.replace
     flow = Dataflow(
