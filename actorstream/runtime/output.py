@@ -35,8 +35,8 @@ class StreamEdge(OutEdge, Protocol):
     way of its own."""
 
     def event_sender(self, schema: Schema) -> Callable[[Any, int], int] | None:
-        """The function that sends a single event of a schema: (event, entry time) -> 1 if it was sent, 0 if nothing was
-        changed. None: there is no such function."""
+        """The function that sends what a source has read, if it is a single event of a schema: (what was read, its entry
+        time) -> 1 if it was sent, 0 if nothing was changed. None: there is no such function."""
 
     def takers(self) -> list[EventTaker]:
         """Units in this process that may be given an event directly."""

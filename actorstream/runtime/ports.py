@@ -100,7 +100,7 @@ class ReplicaPort(Protocol):
 class EventTaker(Protocol):
     """A unit to which a source in its process gives single events directly."""
 
-    def take_event(self) -> None: ...
+    def take_event(self, now: int) -> None: ...
 
 
 class WatchingUnit(Protocol):

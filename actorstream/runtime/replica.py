@@ -186,8 +186,9 @@ class Replica:
 
     def ran(self, started: int, rows: int) -> None:
         """The hook has run on these rows since `started`, and on nothing else since."""
-        self.execute_ns += monotonic_ns() - started
-        self.finish(rows)
+        now = monotonic_ns()
+        self.execute_ns += now - started
+        self.finish(rows, now)
 
     def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> Iterator[None] | None:
         """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told. What it
@@ -216,10 +217,10 @@ class Replica:
         self.events_in += rows
         self.jumbo_in += 1
 
-    def finish(self, rows: int) -> None:
-        """Pushes what the hook produced; a sink records how long these `rows` took to get here."""
+    def finish(self, rows: int, now: int = 0) -> None:
+        """Pushes what the hook produced; a sink records how long these `rows` took to get here. `now`: 0: not known."""
         if self.is_sink and self.entry_max:
-            now = monotonic_ns()
+            now = now or monotonic_ns()
             self._latency[bucket_of(now - self.entry_max)] += rows
             self._processing[bucket_of(now - self.began)] += rows
         self.dispatch()

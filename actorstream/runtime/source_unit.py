@@ -154,8 +154,6 @@ class SourceUnit(Unit):
 
     def _read(self) -> Status:
         """Reads until the turn is over, one batch or one call of C after the other."""
-        now = monotonic_ns()
-        self._deadline, self._left = now + self.worker.turn_ns, self.most_rows
         sizing = self.sizing
         if sizing.blocked_at is not None:
             sizing.resumes(sizing.blocked_at)
@@ -163,6 +161,8 @@ class SourceUnit(Unit):
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
         read = self._run_chain if chain is not None and chain.makes_rows else self._read_batch
+        now = monotonic_ns()  # the entry time of what is read first
+        self._deadline, self._left = now + self.worker.turn_ns, self.most_rows
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -248,7 +248,7 @@ class SourceUnit(Unit):
             spent = spent or monotonic_ns() - now
             # before anything is counted: others may wait for what the event leads to
             for unit in self._takers:
-                unit.take_event()
+                unit.take_event(now + spent)
             self.head.events_out += sent
             self._count(sent, now, spent)
             if self.source.bad_rows != self._bad_rows:

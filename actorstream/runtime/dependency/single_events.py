@@ -4,9 +4,10 @@ need, or past the channel where nothing waits before it. Events that do not fit 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import Batch
+from actorstream.events.event_codec import rows_of
 from actorstream.events.fields import Kind
 from actorstream.runtime.dependency.tag_lane import HeldFrame
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame
@@ -14,7 +15,6 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from actorstream.events.event import Event
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.tag_edge import TagEdge
     from actorstream.runtime.dependency.tag_lane import TagLane
@@ -64,9 +64,10 @@ class DirectEvents:
         return False
 
 
-def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] | None:
-    """A function that gives a single event to a worker in this process without making a batch: (event, entry time) -> 1 if
-    it was sent, 0 if nothing was changed. None: tags depend on columns, so there is no such function."""
+def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Any, int], int] | None:
+    """A function that gives a single event to a worker in this process without making a batch: (what was read, its entry time)
+    -> 1 if it was sent, 0 if it is no event or nothing was changed. None: tags depend on columns, so there is no such
+    function."""
     if len(edge.streams) != 1 or edge.positioned or schema.event_time is None:
         return None
     (stream,) = edge.streams
@@ -85,9 +86,11 @@ def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] 
         return None
     channel, nbytes, fingerprint = lane.channel, plain.row_bytes, plain.fingerprint
     partition, word, columns = stream.partition, stream.words.promise, len(schema.fields)
-    time_of = attrgetter(field.name)
+    time_of, event_class = attrgetter(field.name), rows_of(schema).event_class
 
-    def send(event: Event, entered: int) -> int:
+    def send(event: Any, entered: int) -> int:
+        if type(event) is not event_class:
+            return 0
         time = time_of(event)
         if (
             type(time) is not int

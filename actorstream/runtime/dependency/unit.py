@@ -144,12 +144,11 @@ class ProgramUnit(Unit):
 
     # -- single events and messages
 
-    def take_event(self) -> None:
+    def take_event(self, now: int) -> None:
         """Works on an event that a source of this process has left, within the source's own turn."""
         offered, self.offered = self.offered, None
         if offered is None:
             return
-        now = monotonic_ns()
         taken = offered.take()
         if taken:
             self.plan.deliver(offered.tree_worker, more=False)

@@ -26,7 +26,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     none, and nothing was changed. None: all that is emitted to the output goes the way of batches."""
     edges = replica.edges[output]
     if len(edges) == 1 and isinstance(edges[0], StreamEdge):
-        return _along_streams(replica, edges[0], output)
+        return edges[0].event_sender(replica.schemas[output]) if _is_plain(replica) else None
     lane = edges[0] if len(edges) == 1 and type(edges[0]) is SendLane else None
     if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
@@ -67,20 +67,6 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
             return 0
         lane.sequence = sequence + 1
         return rows  # type: ignore[no-any-return]
-
-    return send
-
-
-def _along_streams(replica: Replica, edge: StreamEdge, output: str) -> Callable[[Any, int], int] | None:
-    """The same along an edge that takes single events by a way of its own."""
-    schema = replica.schemas[output]
-    send_single = edge.event_sender(schema) if _is_plain(replica) else None
-    if send_single is None:
-        return None
-    event_class = rows_of(schema).event_class
-
-    def send(read: Any, entered: int) -> int:
-        return send_single(read, entered) if type(read) is event_class else 0
 
     return send
 
