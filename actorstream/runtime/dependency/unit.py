@@ -145,7 +145,7 @@ class ProgramUnit(Unit):
     # -- single events and messages
 
     def take_event(self, now: int) -> None:
-        """Works on an event that a source of this process has left, within the source's own turn."""
+        """Works on an event that a source of this process has left, within the source's own turn. `now`: when that begins."""
         offered, self.offered = self.offered, None
         if offered is None:
             return
