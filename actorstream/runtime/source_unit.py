@@ -161,8 +161,7 @@ class SourceUnit(Unit):
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
         read = self._run_chain if chain is not None and chain.makes_rows else self._read_batch
-        now = monotonic_ns()  # the entry time of what is read first
-        self._deadline, self._left = now + self.worker.turn_ns, self.most_rows
+        self._deadline, self._left = monotonic_ns() + self.worker.turn_ns, self.most_rows
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -172,16 +171,14 @@ class SourceUnit(Unit):
                 status = self._interrupted()
                 if status is not Status.READY:
                     return status
-                now = monotonic_ns()
                 continue
             rows = self._full = max(size.rows, LEAST_READ) if self.in_order else size.rows
-            if self.pace is not None and not (rows := self.sizing.rows_due(rows, now)):
+            if self.pace is not None and not (rows := self.sizing.rows_due(rows, now := monotonic_ns())):
                 self._look_again(self.pace.wait(now))
                 return Status.IDLE
-            ended = read(size, rows, now)
+            ended = read(size, rows, monotonic_ns())  # the entry time of what is read
             if ended is not None:
                 return ended
-            now = monotonic_ns()
         return Status.READY
 
     def _interrupted(self) -> Status:
