@@ -61,7 +61,12 @@ STRUCTURES = (
 
 @dataclass(frozen=True)
 class Way:
-    """A way to build: a compiler, its options beyond those of the core, and what runs its programs."""
+    """A way to build: a compiler, its options beyond those of the core, and the emulator that runs its programs.
+
+    An emulated program runs on one processor. QEMU puts no barrier between a sequentially consistent store and the load that
+    follows it (`stlr`, `ldar`), so that on two processors both of two threads may read what was there before the other's store.
+    A sleeper and its ringer then miss each other, which neither ARM nor C allows.
+    """
 
     name: str
     flags: tuple[str, ...]
@@ -97,7 +102,10 @@ class Way:
         """What the program prints; `level`: the highest version of its loops. An error, also one that a sanitizer finds,
         fails the test."""
         environment = os.environ if level is None else {**os.environ, "AS_LEVEL": str(level)}
-        runner = [] if self.runner is None else [tool(self.runner)]
+        runner = []
+        if self.runner is not None:
+            processor = min(os.sched_getaffinity(0))
+            runner = [tool("taskset"), "--cpu-list", str(processor), tool(self.runner)]
         command = [*runner, str(program), *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"

@@ -1,5 +1,6 @@
 """The core as another compiler, C library and processor have it: no warnings, the same results bit for bit, and structures
-that lose nothing. Programs for ARM run in an emulator, which keeps to the order of this processor's loads and stores."""
+that lose nothing. Programs for ARM run in an emulator, on one processor (`Way` says why): they show that the code compiled for
+ARM does its work, not how the weaker order of ARM's memory meets it."""
 
 from __future__ import annotations
 
