@@ -24,7 +24,9 @@ PSS_EVERY_S = 0.25
 PSS_SHARE = 0.002
 """How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
 PSS_FREE_S = 0.03
-"""Seconds of looking that are free, whatever their share: a run of two seconds has a peak, too."""
+"""Seconds of looking that are free while memory grows, whatever their share: a run of two seconds has a peak, too."""
+PSS_GROWN = 1.05
+"""Memory has grown if so many times the resident pages of the last look are resident. To count them takes microseconds."""
 MOST_SAMPLES = 1 << 14
 """A run keeps at most so many samples: all of its first quarter of an hour, then every other one, and so on."""
 
@@ -48,7 +50,9 @@ class Sampler:
         self.peak_pss = 0
         self.pids: list[int] = []
         self._next_pss = self._looking_s = 0.0
-        """When memory is looked at next, and the seconds of processor that the looks have taken."""
+        """When memory may be looked at next, and the seconds of processor that the looks have taken."""
+        self._resident = 0
+        """Pages of all processes at the last look; 0 until the second: workers share their pages when they are forked."""
         names = {replica.id: replica.actor for replica in job.plan.replicas}
         self.sources = [number for number, name in names.items() if job.role(name) == "source"]
 
@@ -65,10 +69,17 @@ class Sampler:
             del self.times[::2], self.events[::2]
             self._kept, self._every = len(self.times), 2 * self._every
         if self.memory and now >= self._next_pss:
+            self._next_pss = now + PSS_EVERY_S
+            self._look_at_memory(now)
+
+    def _look_at_memory(self, now: float) -> None:
+        pids = [*self.pids, os.getpid()]
+        resident = sum(map(resident_pages, pids))
+        if may_look(now - self.started, self._looking_s, grown=resident > PSS_GROWN * self._resident):
+            self._resident = resident if self.peak_pss else 0
             begun = thread_time()  # not the clock: on a busy machine a look waits for a core
-            self.peak_pss = max(self.peak_pss, sum(pss_bytes(pid) for pid in [*self.pids, os.getpid()]))
+            self.peak_pss = max(self.peak_pss, sum(map(pss_bytes, pids)))
             self._looking_s += thread_time() - begun
-            self._next_pss = next_look(now, self.started, self._looking_s)
 
     def source_events(self) -> int:
         table = self.job.counters
@@ -99,9 +110,17 @@ class Sampler:
         return float((high - low) / max(to_s - from_s, 1e-9)), True
 
 
-def next_look(now: float, started: float, spent: float) -> float:
-    """When memory is looked at again, in a run that started at `started` and has spent so many seconds on looking."""
-    return max(now + PSS_EVERY_S, started + (spent - PSS_FREE_S) / PSS_SHARE)
+def may_look(elapsed: float, spent: float, *, grown: bool) -> bool:
+    """Whether memory is looked at, `elapsed` seconds after the start of a run that has spent so many seconds on looking."""
+    return spent <= elapsed * PSS_SHARE + (PSS_FREE_S if grown else 0.0)
+
+
+def resident_pages(pid: int) -> int:
+    """Pages of a process that are in memory, those that it shares included; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def pss_bytes(pid: int) -> int:

@@ -8,7 +8,15 @@ import os
 import numpy as np
 import pytest
 
-from actorstream.launch.report import PSS_FREE_S, PSS_SHARE, Sampler, build_report, next_look, pss_bytes
+from actorstream.launch.report import (
+    PSS_EVERY_S,
+    PSS_FREE_S,
+    PSS_SHARE,
+    Sampler,
+    build_report,
+    may_look,
+    pss_bytes,
+)
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
@@ -186,14 +194,34 @@ def test_memory_is_that_of_the_processes_and_zero_for_one_that_is_gone(job: Job)
     assert report_of(job, sampler)["peak_pss_mb"] == round(own / 2**20, 1)
 
 
-def test_memory_is_looked_at_often_at_first_and_then_as_its_share_of_the_time_allows() -> None:
-    looks, now, spent = [0.0], 0.0, 0.0
-    while now < 1000:
-        spent += 0.005
-        now = next_look(now, 0.0, spent)
-        looks.append(now)
-    assert sum(each <= 2 for each in looks) > 5
-    assert spent <= now * PSS_SHARE + PSS_FREE_S + 0.001
+@pytest.mark.parametrize("grown", [False, True])
+def test_memory_is_looked_at_as_its_share_of_the_time_allows_and_often_at_first_where_it_grows(
+    grown: bool,
+) -> None:
+    looks, spent = [], 0.0
+    for quarter in range(4000):
+        if may_look(quarter * PSS_EVERY_S, spent, grown=grown):
+            looks.append(quarter * PSS_EVERY_S)
+            spent += 0.005
+    assert sum(each <= 2 for each in looks) == (7 if grown else 1)
+    assert len(looks) > 300
+    assert spent <= 1000 * PSS_SHARE + (PSS_FREE_S if grown else 0) + 0.005
+
+
+def test_memory_that_grows_is_looked_at_again_and_memory_that_does_not_is_left_alone(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+    resident = iter([1000, 1000, 1040, 2000, 2000, 1500, 1600])
+    monkeypatch.setattr("actorstream.launch.report.resident_pages", lambda pid: next(resident))
+    monkeypatch.setattr("actorstream.launch.report.pss_bytes", lambda pid: looks.append(now) or 4096)
+    monkeypatch.setattr("actorstream.launch.report.thread_time", lambda: 0.01 * len(looks))
+    monkeypatch.setattr("actorstream.launch.report.monotonic", lambda: now)
+    sampler = Sampler(job, 0.0, memory=True)
+    for quarter in range(7):
+        now = quarter * PSS_EVERY_S
+        sampler.sample()
+    assert looks == [0.0, 0.25, 0.75]
 
 
 def test_a_run_of_days_keeps_few_samples_evenly_spread_and_the_last_one(
