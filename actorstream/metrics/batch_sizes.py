@@ -53,11 +53,14 @@ class BatchSizes:
         for each in some:
             each._settle()
         least, greatest = min(each._least for each in some), max(each._greatest for each in some)
-        counts = [sum(column) for column in zip(*(each._counts for each in some))]
+        bits = least.bit_length()
+        between = range(bits, greatest.bit_length() + 1)  # few: a publication costs a worker time, whatever it has to do
+        counts = [sum([each._counts[power] for each in some]) for power in between]
         left = (sum(counts) + 1) // 2
-        bits = 0
-        while left > counts[bits]:
-            left -= counts[bits]
+        for count in counts:
+            if left <= count:
+                break
+            left -= count
             bits += 1
-        row[Counter.BATCH_P50] = min(max(least, 1 << max(bits, 1) - 1), greatest)
+        row[Counter.BATCH_P50] = min(max(least, 1 << bits - 1), greatest)
         row[Counter.BATCH_MIN], row[Counter.BATCH_MAX] = least, greatest

@@ -104,6 +104,7 @@ class TagEdge:
         self.origin, self.promises, self.positioned, self.where = origin, promises, positioned, where
         self.direct: dict[int, Any] = {}
         """Tag -> the `DirectEvents` that takes its single events past the lane, to a worker in this process."""
+        self._one = streams[0] if len(streams) == 1 else None
         self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
         self._by_tag = {tag: each for each in streams for tag in each.owners}
         self._lanes_of = {each: sorted({*each.owners.values(), *each.to_tickers}) for each in streams}
@@ -126,7 +127,13 @@ class TagEdge:
         if alone is not None:
             alone.check(times, self.where)
         only = self._only.get(origin)
-        parts = [(only, batch)] if only is not None else self._parts(batch, origin)
+        if alone is not None and only is not None:  # whole, as it is
+            self.row += rows
+            self.lanes[alone.owners[only]].push(batch, only)
+            self._sent(alone, times)
+            self._promise_all()
+            return
+        parts = self._parts(batch, origin)
         sent = {alone: times} if alone is not None else self._times(batch, times, parts)
         if alone is None:
             for stream, found in sent.items():
@@ -137,11 +144,16 @@ class TagEdge:
                 part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
             self.lanes[self._by_tag[tag].owners[tag]].push(part, tag)
         for stream, found in sent.items():
-            last = int(found[-1])
-            stream.count(int(found[0]), last, len(found))
-            self._tell(stream)
-            self._promise(stream, last)
+            self._sent(stream, found)
         self._promise_all()
+
+    def _sent(self, stream: TagStream, times: np.ndarray) -> None:
+        """Rows of a stream with these times were sent: they promise that nothing before the last of them follows."""
+        last = int(times[-1])
+        stream.count(int(times[0]), last, len(times))
+        if stream.to_tickers:
+            self._tell(stream)
+        self._promise(stream, last)
 
     def _times(
         self, batch: Batch, times: np.ndarray, parts: Sequence[tuple[int, Batch]]
@@ -216,7 +228,11 @@ class TagEdge:
 
     def _promise_all(self) -> None:
         """Promises the least time of all streams to the workers that hear of any of them."""
-        least = min([stream.promised for stream in self.streams], default=FRONTIER_MIN)
+        least = (
+            self._one.promised
+            if self._one
+            else min((each.promised for each in self.streams), default=FRONTIER_MIN)
+        )
         if least > self.least:
             self.least = least
             for lane in self._all_lanes:
