@@ -77,21 +77,26 @@ class Batch(Representation):
         schema = Schema.of(schema)
         user = schema.user
         try:
-            given = [columns[name] for name in user.names()]
+            given = [columns[name] for name in user._names]
         except KeyError as missing:
             raise _not_given(columns, missing.args[0], schema) from None
-        made = [Column.of(field, values) for field, values in zip(user.fields, given)]
-        system = {
-            name: Column.of(schema.field(name), columns[name]) for name in schema.system if name in columns
-        }
-        if len(columns) > len(made) + len(system):
+        made: list[Any] = list(map(Column.of, user.fields, given))
+        system = None
+        if user is not schema:
+            system = {
+                name: Column.of(schema.field(name), columns[name])
+                for name in schema.system
+                if name in columns
+            }
+        if len(columns) > len(made) + len(system or ()):
             unknown = next(name for name in columns if name not in schema)
             raise SchemaError(
                 f"{schema.name} has no field {unknown!r}{nearest_text(unknown, list(schema.names()))}"
             )
-        rows = _common_length(schema, [*made, *system.values()])
-        batch = cls(user, rows, list(made))
-        batch._system = system or None
+        rows = _common_length(schema, [*made, *system.values()] if system else made)
+        batch = cls(user, rows, made)
+        if system:
+            batch._system = system
         return batch
 
     @classmethod

@@ -68,10 +68,10 @@ class Column(msgspec.Struct, eq=False, gc=False):
             view = values.view()
             view.setflags(write=False)
             return cls(field, len(values), None, view, None)
+        if isinstance(values, Column):
+            return values if values.field is field else values.renamed(field)
         if isinstance(values, np.ndarray):
             return cls.from_numpy(field, values)
-        if isinstance(values, Column):
-            return values.renamed(field)
         if isinstance(values, list):
             return cls.from_values(field, values)
         if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):

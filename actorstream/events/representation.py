@@ -270,7 +270,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         own = 0
         for column in self._columns:  # a generator for `sum` costs as much as all that is added
             if column is not None:
-                own += column.nbytes
+                own += column.nbytes if column._nbytes < 0 else column._nbytes
         if self._parent is None or None not in self._columns:
             return own
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own

@@ -54,7 +54,9 @@ class BatchSizes:
             each._settle()
         least, greatest = min(each._least for each in some), max(each._greatest for each in some)
         bits = least.bit_length()
-        between = range(bits, greatest.bit_length() + 1)  # few: a publication costs a worker time, whatever it has to do
+        between = range(
+            bits, greatest.bit_length() + 1
+        )  # few: a publication costs a worker time, whatever it has to do
         counts = [sum([each._counts[power] for each in some]) for power in between]
         left = (sum(counts) + 1) // 2
         for count in counts:
