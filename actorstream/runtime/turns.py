@@ -65,6 +65,7 @@ class Turns:
         worker = self.worker
         if self.bell is not None:
             worker.loop.add_reader(self.bell.eventfd, self._woken)
+            worker.alarms.poll(polled=self._always_spins)
         if self.schedule is not None:
             self.schedule.open(worker.units, self._woken)
         self._open = True
@@ -73,7 +74,9 @@ class Turns:
 
     def end(self) -> None:
         """No unit gets another turn."""
-        self._open = False
+        if self._open:
+            self._open = False
+            self.worker.alarms.poll(polled=False)
 
     def close(self) -> None:
         """Waits for the kernels that threads still run."""
@@ -119,6 +122,8 @@ class Turns:
             bell, deadline = self.bell, monotonic_ns() + LOOP_NS
             if bell is not None:
                 self._listen(bell, 0)  # first, so that an event reaches a parked worker soon
+                if self._always_spins:
+                    self.worker.alarms.run_due()
             ready = self.ready
             woken, self._parked = self._parked, False
             while True:
