@@ -118,6 +118,24 @@ static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number, uint64
     stretch->ends = first + rows == lane->rows;
 }
 
+/* The same for rows that alternate; answers the stretches so far. Where the stretches end is found first, without a branch:
+   no processor could guess their lengths. */
+static uint64_t log_mixed(as_scalegate *gate, uint64_t at, const uint16_t *tags, uint64_t rows) {
+    uint16_t end[BATCH];
+    uint64_t count = 0, first = 0;
+    for (uint64_t n = 1; n < rows; n++) {
+        end[count] = (uint16_t)n;
+        count += tags[n] != tags[n - 1];
+    }
+    end[count++] = (uint16_t)rows;
+    for (uint64_t n = 0; n < count; first = end[n++]) {
+        const uint32_t from = tags[first];
+        log_stretch(gate, at++, from, gate->before[from], end[n] - first);
+        gate->before[from] += end[n] - first;
+    }
+    return at;
+}
+
 /* Merges what is ready, until nothing is or the log is full, which it answers. */
 static uint32_t merge_all(as_scalegate *gate) {
     uint32_t is_full = 0;
@@ -142,14 +160,8 @@ static uint32_t merge_all(as_scalegate *gate) {
         }
         if (rows < SHORTEST && rows < gate->lane[lane].rows - gate->before[lane]) {
             rows = as_merge_ready(gate->lane, gate->sources, gate->ties, limit, limit + 1, tags, &lane);
-            for (uint64_t n = 0, run_length; n < rows; n += run_length) {
-                const uint32_t from = tags[n];
-                for (run_length = 1; n + run_length < rows && tags[n + run_length] == from; run_length++) {
-                }
-                log_stretch(gate, logged++, from, gate->before[from], run_length);
-                gate->before[from] += run_length;
-                lane = from;
-            }
+            logged = log_mixed(gate, logged, tags, rows);
+            lane = tags[rows - 1];
         } else {
             log_stretch(gate, logged++, lane, gate->before[lane], rows);
             gate->lane[lane].first += rows;
