@@ -268,7 +268,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             values = self._values
             return _nbytes(self.schema, self.rows, lambda at, step: values[at][::step])
         own = 0
-        for column in self._columns:  # a generator for `sum` costs as much as all that is added
+        # a generator for `sum` costs as much as all that is added, and so does the property where the size is known
+        for column in self._columns:
             if column is not None:
                 own += column.nbytes if column._nbytes < 0 else column._nbytes
         if self._parent is None or None not in self._columns:

@@ -25,8 +25,10 @@ PSS_SHARE = 0.002
 """How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
 PSS_FREE_S = 0.03
 """Seconds of looking that are free while memory grows, whatever their share: a run of two seconds has a peak, too."""
-PSS_GROWN = 1.05
-"""Memory has grown if so many times the resident pages of the last look are resident. To count them takes microseconds."""
+PSS_GROWTH = 0.05
+"""Memory has grown if the processes have more resident pages than at the last look, by this part of the peak so far. Counting
+pages takes microseconds. Memory that is only no longer shared is no more pages: the looks that PSS_SHARE allows find it."""
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 MOST_SAMPLES = 1 << 14
 """A run keeps at most so many samples: all of its first quarter of an hour, then every other one, and so on."""
 
@@ -36,7 +38,7 @@ class Sampler:
 
     Args:
         job: what runs. started: monotonic seconds at which the command started.
-        memory: whether to sample the memory of the processes too (it costs a few ms each time).
+        memory: whether to sample the memory of the processes too (a look costs about 10 ms of a core).
     """
 
     def __init__(self, job: Job, started: float, *, memory: bool = False) -> None:
@@ -50,9 +52,10 @@ class Sampler:
         self.peak_pss = 0
         self.pids: list[int] = []
         self._next_pss = self._looking_s = 0.0
-        """When memory may be looked at next, and the seconds of processor that the looks have taken."""
+        """When resident pages are counted next, and the seconds of processor that the looks at memory have taken."""
         self._resident = 0
-        """Pages of all processes at the last look; 0 until the second: workers share their pages when they are forked."""
+        """Pages of all processes at the last look; 0 until the second, so that there is one: right after the fork, workers
+        still share most of their pages."""
         names = {replica.id: replica.actor for replica in job.plan.replicas}
         self.sources = [number for number, name in names.items() if job.role(name) == "source"]
 
@@ -75,7 +78,8 @@ class Sampler:
     def _look_at_memory(self, now: float) -> None:
         pids = [*self.pids, os.getpid()]
         resident = sum(map(resident_pages, pids))
-        if may_look(now - self.started, self._looking_s, grown=resident > PSS_GROWN * self._resident):
+        growth = (resident - self._resident) * PAGE_BYTES
+        if may_look(now - self.started, self._looking_s, grown=growth > PSS_GROWTH * self.peak_pss):
             self._resident = resident if self.peak_pss else 0
             begun = thread_time()  # not the clock: on a busy machine a look waits for a core
             self.peak_pss = max(self.peak_pss, sum(map(pss_bytes, pids)))

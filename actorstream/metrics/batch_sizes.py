@@ -53,10 +53,9 @@ class BatchSizes:
         for each in some:
             each._settle()
         least, greatest = min(each._least for each in some), max(each._greatest for each in some)
+        # only the powers that can occur: publishing takes a worker's time even when little was counted
         bits = least.bit_length()
-        between = range(
-            bits, greatest.bit_length() + 1
-        )  # few: a publication costs a worker time, whatever it has to do
+        between = range(bits, greatest.bit_length() + 1)
         counts = [sum([each._counts[power] for each in some]) for power in between]
         left = (sum(counts) + 1) // 2
         for count in counts:

@@ -31,7 +31,12 @@ class Alarm:
 
 
 class Alarms:
-    """The alarms of one event loop. Makes its timer when the first alarm is set."""
+    """The alarms of one event loop. Makes its timer when it first needs it.
+
+    Attributes:
+        polled: whether somebody has promised to call `run_due` every few milliseconds. No timer is set then: in a virtual machine
+            it takes 10 to 30 µs of a core to set one and let it go off.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -39,21 +44,14 @@ class Alarms:
         self._timer: TimerFd | None = None
         self._armed = NEVER
         self._number = 0
-        self._polled = False
-
-    def poll(self, *, polled: bool) -> None:
-        """Tells whether somebody calls `run_due` all the time. The loop then needs no timer, which takes 10 to 30 µs of a core in
-        a virtual machine each time that it is set and goes off."""
-        self._polled = polled
-        if not polled:
-            self._arm_next()
+        self.polled = False
 
     def call_later(self, seconds: float, call: Callable[..., None], *arguments: Any) -> Alarm:
         """Calls `call(*arguments)` on the loop after `seconds`."""
         self._number += 1
         alarm = Alarm(monotonic_ns() + int(seconds * 1e9), self._number, call, arguments)
         heapq.heappush(self._heap, alarm)
-        if alarm.at < self._armed and not self._polled:
+        if alarm.at < self._armed and not self.polled:
             self._arm(alarm.at)
         return alarm
 
@@ -83,12 +81,8 @@ class Alarms:
         self._timer.clear()
         self._armed = NEVER
         self.run_due()
-        if not self._polled:
-            self._arm_next()
-
-    def _arm_next(self) -> None:
         at = self.next_ns()
-        if at < self._armed:
+        if at < self._armed and not self.polled:
             self._arm(at)
 
     def close(self) -> None:

@@ -65,7 +65,7 @@ class Turns:
         worker = self.worker
         if self.bell is not None:
             worker.loop.add_reader(self.bell.eventfd, self._woken)
-            worker.alarms.poll(polled=self._always_spins)
+            worker.alarms.polled = self._always_spins
         if self.schedule is not None:
             self.schedule.open(worker.units, self._woken)
         self._open = True
@@ -74,9 +74,7 @@ class Turns:
 
     def end(self) -> None:
         """No unit gets another turn."""
-        if self._open:
-            self._open = False
-            self.worker.alarms.poll(polled=False)
+        self._open = False
 
     def close(self) -> None:
         """Waits for the kernels that threads still run."""
@@ -123,7 +121,7 @@ class Turns:
             if bell is not None:
                 self._listen(bell, 0)  # first, so that an event reaches a parked worker soon
                 if self._always_spins:
-                    self.worker.alarms.run_due()
+                    self.worker.alarms.run_due()  # also where units are ready all the time
             ready = self.ready
             woken, self._parked = self._parked, False
             while True:

@@ -92,3 +92,69 @@ def test_the_clock_closes_windows_while_a_source_is_silent(deploy: dict[str, Any
         os.close(told)
     assert [row[-1] for row in results["out"]] == [2]
     assert results["late"] == [(Clocked.now, 0)], "its window had come out, by the clock"
+
+
+class Number(Event):
+    value: int
+
+
+class Paced(Source):
+    """A number each millisecond: the source looks at the clock, and again when the next one is due."""
+
+    outputs: ClassVar = {"default": Number}
+
+    def __init__(self, count: int, rate: float = 1000.0) -> None:
+        super().__init__(rate=rate, count=count)
+        self.made = 0
+
+    def read(self, max_rows: int) -> Number | None:
+        self.made += 1
+        return Number(self.made) if self.made <= self.count else None
+
+
+class Busy(Source):
+    """Numbers without a pause, until all those of another source have come."""
+
+    outputs: ClassVar = {"default": Number}
+
+    def __init__(self, hears: int) -> None:
+        super().__init__()
+        os.set_blocking(hears, False)
+        self.hears = hears
+
+    def read(self, max_rows: int) -> Number | None:
+        try:
+            os.read(self.hears, 1)
+        except BlockingIOError:
+            return Number(0)
+        return None
+
+
+class Counted(Actor):
+    """Says when it has had so many numbers."""
+
+    def __init__(self, tells: int, count: int) -> None:
+        self.tells, self.left = tells, count
+
+    def on_event(self, event: Number) -> None:
+        self.left -= 1
+        if not self.left:
+            os.write(self.tells, b"x")
+
+
+@pytest.mark.parametrize("wait", ["park", "spin"])
+def test_a_paced_source_has_its_turns_beside_one_that_is_never_done(wait: str) -> None:
+    hears, tells = os.pipe()
+    try:
+        topology, count = Topology("beside"), 50
+        topology.source(Busy, hears=hears).into(Collect, name="zeros")
+        topology.source(Paced, name="apart", count=1).into(Collect, name="one")
+        topology.source(Paced, count=count, rate=1000.0).into(
+            Counted, name="counted", tells=tells, count=count
+        )
+        result = topology.run(transport="shm", workers=2, wait=wait, placement="first-fit")
+        assert result.report["events_in"]["counted"] == count
+        assert result.report["events_in"]["zeros"] > 0
+    finally:
+        os.close(hears)
+        os.close(tells)

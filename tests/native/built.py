@@ -64,8 +64,8 @@ class Way:
     """A way to build: a compiler, its options beyond those of the core, and the emulator that runs its programs.
 
     An emulated program runs on one processor. QEMU puts no barrier between a sequentially consistent store and the load that
-    follows it (`stlr`, `ldar`), so that on two processors both of two threads may read what was there before the other's store.
-    A sleeper and its ringer then miss each other, which neither ARM nor C allows.
+    follows it (`stlr`, `ldar`). On two processors, each of two threads may then store and still read the old value of what the
+    other has stored. A sleeper and the thread that rings miss each other; neither ARM nor C allows that.
     """
 
     name: str
@@ -104,8 +104,8 @@ class Way:
         environment = os.environ if level is None else {**os.environ, "AS_LEVEL": str(level)}
         runner = []
         if self.runner is not None:
-            processor = min(os.sched_getaffinity(0))
-            runner = [tool("taskset"), "--cpu-list", str(processor), tool(self.runner)]
+            mine = sorted(os.sched_getaffinity(0))
+            runner = [tool("taskset"), "--cpu-list", str(mine[os.getpid() % len(mine)]), tool(self.runner)]
         command = [*runner, str(program), *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"

@@ -1,6 +1,6 @@
 """The core as another compiler, C library and processor have it: no warnings, the same results bit for bit, and structures
-that lose nothing. Programs for ARM run in an emulator, on one processor (`Way` says why): they show that the code compiled for
-ARM does its work, not how the weaker order of ARM's memory meets it."""
+that lose nothing. Programs for ARM run in an emulator, on one processor (`Way` says why): they show that the code
+works when compiled for ARM, not that it is correct under ARM's weaker memory order."""
 
 from __future__ import annotations
 

@@ -118,8 +118,9 @@ static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number, uint64
     stretch->ends = first + rows == lane->rows;
 }
 
-/* The same for rows that alternate; answers the stretches so far. Where the stretches end is found first, without a branch:
-   no processor could guess their lengths. */
+/* Logs rows, at least one, whose lanes alternate, as stretches from `at` on; answers the number of the next stretch. Their
+   ends are found first, without a branch, since branches on tags are mispredicted: `end[count]` is written again until the
+   tag changes. */
 static uint64_t log_mixed(as_scalegate *gate, uint64_t at, const uint16_t *tags, uint64_t rows) {
     uint16_t end[BATCH];
     uint64_t count = 0, first = 0;

@@ -148,7 +148,7 @@ class TagEdge:
         self._promise_all()
 
     def _sent(self, stream: TagStream, times: np.ndarray) -> None:
-        """Rows of a stream with these times were sent: they promise that nothing before the last of them follows."""
+        """Notes rows with these times as sent, and promises that no later row of the stream is earlier than the last of them."""
         last = int(times[-1])
         stream.count(int(times[0]), last, len(times))
         if stream.to_tickers:
@@ -228,10 +228,11 @@ class TagEdge:
 
     def _promise_all(self) -> None:
         """Promises the least time of all streams to the workers that hear of any of them."""
+        one = self._one
         least = (
-            self._one.promised
-            if self._one
-            else min((each.promised for each in self.streams), default=FRONTIER_MIN)
+            min((each.promised for each in self.streams), default=FRONTIER_MIN)
+            if one is None
+            else one.promised
         )
         if least > self.least:
             self.least = least

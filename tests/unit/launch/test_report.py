@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from actorstream.launch.report import (
+    PAGE_BYTES,
     PSS_EVERY_S,
     PSS_FREE_S,
     PSS_SHARE,
@@ -212,16 +213,17 @@ def test_memory_that_grows_is_looked_at_again_and_memory_that_does_not_is_left_a
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[float] = []
-    resident = iter([1000, 1000, 1040, 2000, 2000, 1500, 1600])
+    resident = iter([1000, 1000, 1030, 1060, 1060, 900, 1090])  # pages, of which half are shared
     monkeypatch.setattr("actorstream.launch.report.resident_pages", lambda pid: next(resident))
-    monkeypatch.setattr("actorstream.launch.report.pss_bytes", lambda pid: looks.append(now) or 4096)
-    monkeypatch.setattr("actorstream.launch.report.thread_time", lambda: 0.01 * len(looks))
+    half = 500 * PAGE_BYTES
+    monkeypatch.setattr("actorstream.launch.report.pss_bytes", lambda pid: looks.append(now) or half)
+    monkeypatch.setattr("actorstream.launch.report.thread_time", lambda: 0.005 * len(looks))
     monkeypatch.setattr("actorstream.launch.report.monotonic", lambda: now)
     sampler = Sampler(job, 0.0, memory=True)
     for quarter in range(7):
         now = quarter * PSS_EVERY_S
         sampler.sample()
-    assert looks == [0.0, 0.25, 0.75]
+    assert looks == [0.0, 0.25, 0.5, 0.75, 1.5]
 
 
 def test_a_run_of_days_keeps_few_samples_evenly_spread_and_the_last_one(
