@@ -17,17 +17,6 @@ _INT64 = ffi.typeof("int64_t *")
 _cast = ffi.cast
 
 
-class Stretch(NamedTuple):
-    """Which rows go next: `rows` from `first` on of the run that was added with `reference`."""
-
-    reference: int
-    source: int
-    first: int
-    rows: int
-    ends: bool
-    """They are the run's last."""
-
-
 class View(NamedTuple):
     """What the merge has come to."""
 
@@ -42,18 +31,20 @@ class View(NamedTuple):
 
 
 class Stretches:
-    """Room for stretches that a reader is given."""
+    """Room for stretches that a reader is given.
 
-    __slots__ = ("count", "memory", "room")
+    Args:
+        room: how many. rows: once all together have so many, there is no further one.
+    """
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    __slots__ = ("count", "memory", "room", "rows", "tags")
+
+    def __init__(self, room: int, rows: int) -> None:
+        self.room, self.rows = room, rows
         self.count = 0
         self.memory = ffi.new("as_stretch[]", room)
-
-    def __getitem__(self, at: int) -> Stretch:
-        each = self.memory[at]
-        return Stretch(each.reference, each.source, each.first, each.rows, bool(each.ends))
+        self.tags = ffi.new("uint16_t[]", rows + lib.AS_SCALEGATE_BLOCK)
+        """Of the mixed rows, the source of each."""
 
 
 class ScaleGate:
@@ -72,7 +63,7 @@ class ScaleGate:
         ValueError: a number out of range.
     """
 
-    __slots__ = ("_first", "_gate", "_memory", "_out", "_room", "_runs", "_time", "_view", "ties")
+    __slots__ = ("_first", "_gate", "_memory", "_runs", "_time", "_view", "ties")
 
     def __init__(
         self, ranks: Sequence[int], readers: int = 1, *, runs: int = 64, stretches: int = 1024, ties: int = 0
@@ -91,8 +82,6 @@ class ScaleGate:
         if code != lib.AS_OK:
             raise_status(code, what)
         self.ties = ties
-        self._room = 256
-        self._out = [ffi.new("as_stretch[]", self._room) for _ in range(readers)]
         self._runs, self._first = (ffi.new("uint64_t[]", len(ranks)) for _ in range(2))
         self._view = ffi.new("as_scalegate_view *", {"runs": self._runs, "first": self._first})
         self._time = [ffi.new("int64_t *") for _ in range(readers)]
@@ -125,30 +114,23 @@ class ScaleGate:
         """A source that has left comes back; answers the time, `bound` or later, from which on it may add."""
         return int(lib.as_scalegate_join(self._gate, source, bound))
 
-    def get_ready(self, reader: int, room: int = 256) -> list[Stretch] | None:
-        """Up to `room` stretches that the reader has not got, in order; what it got before is acknowledged.
+    def give(self, reader: int, into: Stretches, room: int | None = None) -> bool:
+        """Gives a reader stretches that it has not got, in order, as many as there is `room` for; what it got before is
+        acknowledged.
 
-        None: all sources have left, and the reader has got all.
+        False: all sources have left, and the reader has got all.
+
+        Raises:
+            ValueError: no room for the stretches of all sources and one more.
         """
-        out = self._out[reader]
-        found = lib.as_scalegate_get_ready(self._gate, reader, out, min(room, self._room))
-        if found == lib.AS_E_CLOSED:
-            return None
-        if found < 0:
-            raise_status(found, f"reader {reader} of a ScaleGate")
-        return [
-            Stretch(each.reference, each.source, each.first, each.rows, bool(each.ends))
-            for each in out[0:found]
-        ]
-
-    def give(self, reader: int, into: Stretches, room: int, rows: int = LEAVES) -> bool:
-        """As `get_ready`, into memory of the caller: up to `room` stretches, and none more once they have `rows` rows.
-
-        False: all sources have left, and the reader has got all."""
-        found = lib.as_scalegate_get_rows(self._gate, reader, into.memory, min(room, into.room), rows)
+        room = into.room if room is None else min(room, into.room)
+        found = lib.as_scalegate_get_rows(self._gate, reader, into.memory, room, into.tags, into.rows)
         into.count = max(0, found)
         if found < 0 and found != lib.AS_E_CLOSED:
-            raise_status(found, f"reader {reader} of a ScaleGate")
+            raise_status(
+                found,
+                f"reader {reader} of a ScaleGate, room for {room} stretches (one for each source and one more)",
+            )
         return bool(found != lib.AS_E_CLOSED)
 
     def acknowledge(self, reader: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,45 +11,34 @@ from actorstream.native.address import address_of
 from actorstream.native.merge import Tags
 from actorstream.native.scalegate import Stretches
 
-MOST_ROWS = 65_535
-"""Of a batch of several stretches."""
-_WORDS, _TAGS = ffi.typeof("uint64_t *"), ffi.typeof("uint16_t *")
-_cast = ffi.cast
+_TAGS = ffi.typeof("uint16_t *")
 
 
 class StretchBatches:
-    """Divides stretches among batches.
+    """Divides the stretches that a reader is given among batches.
 
     Args:
-        references: of the runs in the gate, 0 and up.
-        inputs: by source; rows of several do not become one batch.
-        longest: so many rows of a stretch are a batch by themselves.
+        stretches: where they are. references: of the runs in the gate, 0 and up. sources: of the gate.
+        longest: so many rows of one run that go before those of all others are a batch by themselves.
     """
 
-    __slots__ = ("_inputs", "_longest", "_numbers", "_rows")
+    __slots__ = ("_given", "_kept", "_parts", "_rows", "_stretches", "_tags", "_tags_at")
 
-    def __init__(self, references: int, inputs: Sequence[int], longest: int) -> None:
-        self._inputs, self._longest = ffi.new("uint32_t[]", list(inputs)), longest
-        self._numbers, self._rows = ffi.new("uint32_t[]", references), ffi.new("uint64_t *")
+    def __init__(self, stretches: Stretches, references: int, sources: int, longest: int) -> None:
+        self._stretches = stretches
+        self._parts, self._rows = ffi.new("uint64_t[]", 2 * stretches.room), ffi.new("uint32_t *")
+        self._tags = np.empty(stretches.rows + max(longest, lib.AS_SCALEGATE_BLOCK), np.uint16)
+        self._tags_at = ffi.cast(_TAGS, address_of(self._tags))
+        numbers, parts_of = self._kept = ffi.new("uint32_t[]", references), ffi.new("uint16_t[]", sources)
+        keys = {"stretch": stretches.memory, "longest": longest, "numbers": numbers, "parts_of": parts_of}
+        self._given = ffi.new("as_stretches *", keys)
 
-    def cut(self, stretches: Stretches, at: int, most: int) -> tuple[int, int]:
-        """How many stretches from `at` on become one batch, and its rows: one of `longest` rows or more by itself, else
-        shorter ones of one input that have at most `most` rows together."""
-        most = min(most, MOST_ROWS)
-        memory, left = stretches.memory + at, stretches.count - at
-        count = lib.as_stretches_cut(memory, left, self._inputs, self._longest, most, self._rows)
-        return int(count), int(self._rows[0])
-
-    def parts(self, stretches: Stretches, at: int, count: int, rows: int) -> tuple[Tags, list[int]]:
-        """The runs that have the `rows` rows of some stretches, as parts. Returns the number of the part of each row, and a list
-        with two numbers for each part: the reference of its run, and the first row of the run that is in the batch."""
-        tags = np.empty(rows, np.uint16)
-        parts = np.empty(2 * count, np.uint64)
-        found = lib.as_stretches_parts(
-            stretches.memory + at,
-            count,
-            self._numbers,
-            _cast(_WORDS, address_of(parts)),
-            _cast(_TAGS, address_of(tags)),
-        )
-        return tags, parts[: 2 * found].tolist()
+    def divide(self) -> Iterator[tuple[int, list[int], Tags | None]]:
+        """The batches that the stretches become, to be taken before the reader is given others. Yields for each how many rows it
+        has; a list with two numbers for each run that they are of, its reference and the first of its rows in the batch; and, if
+        these are several, of each row the number of its run."""
+        given, parts, rows = self._given, self._parts, self._rows
+        given.tags, given.count, given.at = self._stretches.tags, self._stretches.count, 0
+        while found := lib.as_stretches_next(given, parts, self._tags_at, rows):
+            count = rows[0]
+            yield count, ffi.unpack(parts, 2 * found), self._tags[:count].copy() if found > 1 else None

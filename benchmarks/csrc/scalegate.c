@@ -38,22 +38,39 @@ static void source(player *self) {
     as_scalegate_promise(self->gate, self->number, INT64_MAX);
 }
 
+static void take(player *self, const int64_t *time, uint32_t rows) {
+    self->wrong += time[0] < self->last;
+    int64_t sum = 0;
+    for (uint32_t row = 0; row < rows; row++)
+        sum += time[row];
+    self->sum += sum;
+    self->last = time[rows - 1];
+    self->got += rows;
+}
+
+enum { ROOM = 256, ROWS = 4096, MOST_SOURCES = 64 };
+
 static void reader(player *self) {
-    as_stretch stretches[256];
+    as_stretch stretches[ROOM];
+    uint16_t tags[ROWS + AS_SCALEGATE_BLOCK];
     int found;
-    while ((found = as_scalegate_get_ready(self->gate, self->number, stretches, 256)) != AS_E_CLOSED) {
+    while ((found = as_scalegate_get_rows(self->gate, self->number, stretches, ROOM, tags, ROWS)) != AS_E_CLOSED) {
+        const uint16_t *tag = tags;
         if (found == 0)
             sched_yield();
-        for (int n = 0; n < found; n++) {
-            const int64_t *time = (const int64_t *)(uintptr_t)stretches[n].reference + stretches[n].first;
-            const uint32_t rows = stretches[n].rows;
-            self->wrong += time[0] < self->last;
-            int64_t sum = 0;
+        for (const as_stretch *each = stretches, *end = stretches + found; each < end; each++) {
+            if (each->source != AS_MERGE_MIXED) {
+                take(self, (const int64_t *)(uintptr_t)each->reference + each->first, each->rows);
+                continue;
+            }
+            const int64_t *next[MOST_SOURCES];
+            const uint32_t rows = each->rows;
+            for (const as_stretch *last = each + each->first; each < last;) {
+                each++;
+                next[each->source] = (const int64_t *)(uintptr_t)each->reference + each->first;
+            }
             for (uint32_t row = 0; row < rows; row++)
-                sum += time[row];
-            self->sum += sum;
-            self->last = time[rows - 1];
-            self->got += rows;
+                take(self, next[*tag++]++, 1);
         }
     }
 }
@@ -78,10 +95,10 @@ static double seconds_of(clockid_t clock) {
 played play(uint32_t sources, uint32_t readers, uint32_t jumbo, uint64_t rows, int in_turns, uint32_t runs,
             uint32_t stretches) {
     const uint32_t threads = sources + readers;
-    int64_t rank[64];
-    int64_t *times[64];
-    player players[64];
-    pthread_t ids[64];
+    int64_t rank[MOST_SOURCES];
+    int64_t *times[MOST_SOURCES];
+    player players[MOST_SOURCES];
+    pthread_t ids[MOST_SOURCES];
     pthread_barrier_t start;
     void *memory = aligned_alloc(64, (as_scalegate_size(sources, readers, runs, stretches) + 63) / 64 * 64);
     played result = {0, 0, 0};

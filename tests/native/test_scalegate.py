@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from actorstream.native._core import lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.native.scalegate import LEAVES, ScaleGate
+from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
+from tests.native.stretches import Stretch, taken
 
 
 class Source:
@@ -65,7 +67,8 @@ def test_every_reader_gets_all_rows_in_order_whatever_the_schedule(data: Any) ->
             ]
 
     def step_to(reader: int) -> bool:
-        found = gate.get_ready(reader, random.randrange(1, 9))
+        room, rows = random.randrange(1 + count, 9 + count), random.randrange(1, 600)
+        found = taken(gate, reader, Stretches(room, rows))
         if found is None:
             return False
         for each in found:
@@ -101,9 +104,9 @@ def test_a_row_waits_until_no_source_can_bring_one_before_it() -> None:
     five = np.array([5])
     assert gate.add(1, five, 7)
     gate.promise(0, 5)
-    assert gate.get_ready(0) == []  # the source of lower rank may still bring a row at 5
+    assert taken(gate, 0) == []  # the source of lower rank may still bring a row at 5
     gate.promise(0, 6)
-    assert gate.get_ready(0) == [(7, 1, 0, 1, True)]
+    assert taken(gate, 0) == [Stretch(7, 1, 0, 1, True)]
 
 
 def test_a_row_of_the_lower_rank_does_not_wait_for_its_ties() -> None:
@@ -111,9 +114,9 @@ def test_a_row_of_the_lower_rank_does_not_wait_for_its_ties() -> None:
     five = np.array([5])
     assert gate.add(0, five, 7)
     gate.promise(1, 4)
-    assert gate.get_ready(0) == []
+    assert taken(gate, 0) == []
     gate.promise(1, 5)
-    assert gate.get_ready(0) == [(7, 0, 0, 1, True)]
+    assert taken(gate, 0) == [Stretch(7, 0, 0, 1, True)]
 
 
 def test_the_slowest_reader_holds_the_sources_back() -> None:
@@ -122,11 +125,13 @@ def test_the_slowest_reader_holds_the_sources_back() -> None:
     times = [np.array([time]) for time in range(4)]
     assert gate.add(0, times[0], 0) and gate.add(0, times[1], 1)
     assert not gate.add(0, times[2], 2)
-    assert len(gate.get_ready(0) or []) == 2
-    assert gate.get_ready(0) == []
+    assert len(taken(gate, 0) or []) == 2
+    assert taken(gate, 0) == []
     assert not gate.add(0, times[2], 2) and gate.acknowledged(0) == 0
-    assert len(gate.get_ready(1, 1) or []) == 1
-    assert len(gate.get_ready(1, 1) or []) == 1  # which says that the reader is done with the first
+    assert len(taken(gate, 1, Stretches(1, 9)) or []) == 1
+    assert (
+        len(taken(gate, 1, Stretches(1, 9)) or []) == 1
+    )  # which says that the reader is done with the first
     assert gate.acknowledged(0) == 1
     assert gate.add(0, times[2], 2)
 
@@ -136,15 +141,51 @@ def test_a_source_that_comes_back_may_not_bring_what_is_gone() -> None:
     gate.promise(1, LEAVES)
     times = np.array([1, 9])
     assert gate.add(0, times, 0)
-    assert len(gate.get_ready(0) or []) == 1
+    assert len(taken(gate, 0) or []) == 1
     assert gate.join(1, 3) == 10
     early, late = np.array([9]), np.array([10])
     with pytest.raises(ValueError, match="source 1 adds 1 rows from 9 on"):
         gate.add(1, early, 0)
     assert gate.add(1, late, 0)
-    assert gate.get_ready(0) == []
+    assert taken(gate, 0) == []
     gate.promise(0, LEAVES)
-    assert gate.get_ready(0) == [(0, 1, 0, 1, True)]
+    assert taken(gate, 0) == [Stretch(0, 1, 0, 1, True)]
+
+
+def alternating(stretches: int = 64) -> tuple[ScaleGate, list[np.ndarray]]:
+    """A gate whose two sources have four rows each, one after the other, and the rows."""
+    gate, rows = ScaleGate([0, 1], stretches=stretches), [np.arange(first, 8, 2) for first in (0, 1)]
+    for source, times in enumerate(rows):
+        assert gate.add(source, times, 7 + source)
+        gate.promise(source, LEAVES)
+    return gate, rows
+
+
+def test_rows_that_alternate_are_one_stretch_with_tags() -> None:
+    (gate, _rows), into = alternating(), Stretches(8, 100)
+    assert gate.give(0, into)
+    mixed, *of = (
+        (each.reference, each.source, each.first, each.rows, each.ends)
+        for each in into.memory[0 : into.count]
+    )
+    assert mixed[1:] == (lib.AS_MERGE_MIXED, 2, 7, 0)
+    assert of[:2] == [(7, 0, 0, 4, 1), (8, 1, 0, 3, 0)]
+    assert list(into.tags[0:7]) == [0, 1, 0, 1, 0, 1, 0]
+
+
+def test_a_reader_needs_room_for_a_stretch_of_each_source() -> None:
+    gate, _rows = alternating()
+    with pytest.raises(ValueError, match="room for 2 stretches"):
+        gate.give(0, Stretches(2, 100))
+    assert len(taken(gate, 0, Stretches(3, 100)) or []) == 7
+
+
+def test_where_the_log_has_little_room_rows_that_alternate_come_all_the_same() -> None:
+    for stretches in (1, 2, 4):
+        (gate, _rows), found = alternating(stretches), list[Stretch]()
+        while (some := taken(gate, 0)) is not None:
+            found += some
+        assert [(each.source, each.first) for each in found] == [(row % 2, row // 2) for row in range(8)]
 
 
 def test_a_source_that_goes_back_in_time_is_refused() -> None:

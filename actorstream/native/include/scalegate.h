@@ -4,7 +4,8 @@
  * ONE process. The caller owns the memory, 64-byte aligned, and the columns of a run until the run is acknowledged.
  *
  * A source adds runs: sorted rows that lie in its own memory, with a reference that means something to the caller. The
- * gate moves no row: readers get stretches, which rows of which run go next.
+ * gate moves no row: readers get stretches, which rows of which run go next. Rows of several runs that alternate are one
+ * mixed stretch, and a tag for each says whose it is.
  *
  *     source 0  [run][run]      \                                               / reader 0  (cursor)
  *     source 1  [run]            >  merged by whichever thread comes by  [log] <
@@ -23,16 +24,19 @@
 #include "merge.h"
 /* cffi: begin */
 typedef struct as_scalegate as_scalegate;
+enum { AS_SCALEGATE_BLOCK = 512 }; /* the most rows of a mixed stretch */
+/* Of a mixed stretch `source` is AS_MERGE_MIXED, and `first` the number of runs that its `rows` are of. So many stretches
+   follow, one for each, in the order of the sources: which of the run's rows are among them. */
 typedef struct as_stretch {
-    uint64_t reference;   /* of the run */
+    uint64_t reference; /* of the run */
     uint32_t source;
     uint32_t first, rows; /* of the run */
-    uint32_t ends;        /* 1: the run's last rows; its memory is free once all readers have passed it */
+    uint32_t ends; /* 1: the run's last rows; its memory is free once all readers have passed it */
 } as_stretch;
 /* What the merge has come to. `runs`, `first`: the caller's, by source. */
 typedef struct as_scalegate_view {
-    uint64_t logged;  /* stretches so far */
-    int64_t reached;  /* no row of a later stretch is below it */
+    uint64_t logged; /* stretches so far */
+    int64_t reached; /* no row of a later stretch is below it */
     int64_t waited; /* the least time of rows that were added and are in no stretch yet; INT64_MAX: there are none */
     uint32_t is_full; /* such a row may be ready: the slowest reader leaves no room for more stretches */
     uint64_t *runs; /* whose rows are all in stretches */
@@ -53,12 +57,13 @@ void as_scalegate_promise(as_scalegate *gate, uint32_t source, int64_t bound);
 /* A source that has left comes back: answers the time from which on it may add, `bound` or later. Not once all have
    left. */
 int64_t as_scalegate_join(as_scalegate *gate, uint32_t source, int64_t bound);
-/* Up to `room` stretches that are ready and that this reader has not got; what it was given before is acknowledged.
-   Answers how many; 0: none now; AS_E_CLOSED: never again. One thread a reader. */
-int as_scalegate_get_ready(as_scalegate *gate, uint32_t reader, as_stretch *stretches, uint32_t room);
-/* The same, and no stretch more once there are `rows` rows or more. */
-int as_scalegate_get_rows(as_scalegate *gate, uint32_t reader, as_stretch *stretches, uint32_t room, uint64_t rows);
-/* The reader is done with all that it was given. Its own thread says so; get_ready does, too. */
+/* Up to `room` stretches that are ready and that this reader has not got, and no further one once they have `rows` rows; what
+   it was given before is acknowledged. room: 1 + the number of sources, or more than AS_SCALEGATE_BLOCK, and better more.
+   tags: of the mixed rows, one after another, the source of each; room for `rows` + AS_SCALEGATE_BLOCK.
+   Answers how many; 0: none now; AS_E_CLOSED: never again; AS_E_ARGUMENT: too little room. One thread a reader. */
+int as_scalegate_get_rows(as_scalegate *gate, uint32_t reader, as_stretch *stretches, uint32_t room, uint16_t *tags,
+                          uint64_t rows);
+/* The reader is done with all that it was given. Its own thread says so; get_rows does, too. */
 void as_scalegate_acknowledge(as_scalegate *gate, uint32_t reader);
 /* The time of the row that the reader gets next. AS_OK | AS_AGAIN: nothing is ready. The reader's own thread asks. */
 int as_scalegate_next(as_scalegate *gate, uint32_t reader, int64_t *time);

@@ -7,16 +7,19 @@
 #define ACTORSTREAM_STRETCHES_H
 #include "scalegate.h"
 /* cffi: begin */
-/* How many of the stretches become one batch, and its rows: a first one of `longest` rows or more by itself; else those that
-   are shorter and follow each other, are of sources of one input (inputs: by source), and have at most `most` rows; one at
-   least. */
-uint32_t as_stretches_cut(const as_stretch *stretches, uint32_t count, const uint32_t *inputs, uint32_t longest,
-                          uint64_t most, uint64_t *rows);
-/* Finds the runs that have the rows of some stretches, at most 65,535 rows, and numbers them in the order of their first row.
-   Writes of run n its reference to parts[2 * n] and its first row in the stretches to parts[2 * n + 1], and of each row the
-   number of its run to tags. numbers: memory to work in, one number for each reference; it is 0 before and after. Returns
-   how many runs there are. */
-uint32_t as_stretches_parts(const as_stretch *stretches, uint32_t count, uint32_t *numbers, uint64_t *parts,
-                            uint16_t *tags);
+/* What was given, and memory to work in. */
+typedef struct as_stretches {
+    const as_stretch *stretch;
+    const uint16_t *tags; /* of the mixed ones; moved past those that have become batches */
+    uint32_t count, at;   /* stretches; those that have become batches */
+    uint32_t longest;     /* so many rows of one run are a batch by themselves */
+    uint32_t *numbers;    /* one for each reference; 0 before and after */
+    uint16_t *parts_of;   /* one for each source */
+} as_stretches;
+/* The next batch: a stretch of one run of `longest` rows or more by itself, else those that are shorter or mixed up to the
+   next such one or to 65,535 rows. Writes of run n its reference to parts[2 * n] and its first row in the batch to
+   parts[2 * n + 1]; to `rows` how many rows it has; and, if it has several runs, of each row the number of its run to tags.
+   parts: two for each stretch; tags: for all rows. Answers how many runs there are; 0: no batch is left. */
+uint32_t as_stretches_next(as_stretches *given, uint64_t *parts, uint16_t *tags, uint32_t *rows);
 /* cffi: end */
 #endif

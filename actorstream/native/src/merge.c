@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "merge_run.h"
+#include "merge_pair.h"
 #include "merge_spell.h"
 #include "merge_tree.h"
 
@@ -36,10 +36,15 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
         if (run >= SHORT)
             continue;
         uint64_t more = 0;
-        if (!tied) /* rows that tie once do so again and again */
+        as_merge_lane *a, *b;
+        int64_t end;
+        merge_two(lanes, count, &a, &b, &end);
+        if (b != NULL && a->time[a->first] < end)
+            more = merge_tied_pair(lanes, a, b, ties, limit - done, tags + done);
+        if (more == 0 && !tied) /* rows that tie once do so again and again */
             more = merge_spell(lanes, count, limit - done, tags + done, &tied);
-        if (more == 0)
-            more = merge_pair(lanes, count, ties, limit - done, tags + done);
+        if (more == 0 && b != NULL)
+            more = merge_pair(lanes, a, b, end, ties, limit - done, tags + done);
         if (more == 0)
             more = merge_tree(lanes, count, ties, limit - done, tags + done);
         done += more;

@@ -53,45 +53,6 @@ static inline uint64_t merge_gallop_to(const as_merge_lane *lane, uint64_t rows,
 #undef IS_BEFORE
 }
 
-enum { PAIR_RUN = 16 }; /* rows of one lane in a row, from which on they are a run to find by galloping */
-
-/* If two lanes have rows: tags the next ones row by row while both have some, no run is long, and no other lane could
-   bring one before; at most `limit`. Moves `first` past them. */
-static inline uint64_t merge_pair(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint16_t *tags) {
-    as_merge_lane *a = NULL, *b = NULL;
-    int64_t end = INT64_MAX;
-    for (uint32_t n = 0; n < count; n++) {
-        as_merge_lane *each = &lanes[n];
-        if (each->first >= each->rows)
-            end = each->bound < end ? each->bound : end;
-        else if (a == NULL)
-            a = each;
-        else if (b == NULL)
-            b = each;
-        else
-            return 0;
-    }
-    if (b == NULL)
-        return 0;
-    const uint16_t left = (uint16_t)(a - lanes), right = (uint16_t)(b - lanes);
-    uint64_t i = a->first, j = b->first, done = 0, run = 0, before = 2;
-    while (done < limit && i < a->rows && j < b->rows && run < PAIR_RUN) {
-        const int64_t x = a->time[i], y = b->time[j];
-        if ((x < y ? x : y) >= end)
-            break; /* also where `end` is the greatest time there is: those rows are for merge_run */
-        b->first = j;
-        const uint64_t takes = x != y ? x < y : merge_before(a, i, b, ties);
-        tags[done++] = takes ? left : right;
-        run = takes == before ? run + 1 : 0;
-        before = takes;
-        i += takes;
-        j += 1 - takes;
-    }
-    a->first = i;
-    b->first = j;
-    return done;
-}
-
 static inline uint64_t merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit,
                                  uint32_t *lane) {
     const as_merge_lane *least = NULL, *second = NULL;

@@ -2,7 +2,6 @@
 #include "scalegate.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "merge_run.h"
 
@@ -24,6 +23,7 @@ static uint64_t lay_out(as_scalegate *gate, char *memory) {
     PLACE(before, gate->sources * sizeof(uint64_t));
     PLACE(run, (uint64_t)gate->sources * gate->runs * sizeof(run));
     PLACE(log, (uint64_t)gate->stretches * sizeof(as_stretch));
+    PLACE(tag, (uint64_t)gate->stretches * sizeof(uint16_t));
 #undef PLACE
     return at;
 }
@@ -95,45 +95,51 @@ static void fill_lanes(as_scalegate *gate) {
 
 /* Stretches that fit into the log. */
 static uint64_t room_in_log(as_scalegate *gate, uint64_t logged) {
-    if (gate->room_until - logged < BATCH) {
-        uint64_t least = UINT64_MAX;
+    if (gate->room_until - logged <= gate->sources || gate->tags_until - gate->tagged < BLOCK) {
+        uint64_t least = UINT64_MAX, tags = UINT64_MAX;
         for (uint32_t n = 0; n < gate->readers; n++) {
-            /* acquire; partner: the release in as_scalegate_get_ready: the reader has copied the stretches */
+            /* acquire; partner: the releases in as_scalegate_get_rows: the reader has copied them */
             const uint64_t passed = atomic_load_explicit(&gate->reader[n].passed, memory_order_acquire);
+            const uint64_t passed_tags = atomic_load_explicit(&gate->reader[n].passed_tags, memory_order_acquire);
             least = passed < least ? passed : least;
+            tags = passed_tags < tags ? passed_tags : tags;
         }
         gate->room_until = least + gate->stretches;
+        gate->tags_until = tags + gate->stretches;
     }
     return gate->room_until - logged;
 }
 
-static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number, uint64_t first, uint64_t rows) {
+/* The most rows of a mixed stretch, with `room` for it and for the stretches behind it; 0: no tags fit into the log. */
+static uint64_t longest_mixed(const as_scalegate *gate, uint64_t room) {
+    const uint64_t tags = gate->tags_until - gate->tagged, most = tags < BLOCK ? tags : BLOCK;
+    return gate->sources < room || most < room ? most : room - (room > 1);
+}
+
+/* Logs the rows of a lane that have gone since `before`. */
+static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number) {
     const as_merge_lane *lane = &gate->lane[number];
     const run *from = &gate->run[(uint64_t)number * gate->runs + ((gate->source[number].taken - 1) & gate->run_mask)];
     as_stretch *stretch = &gate->log[at & gate->log_mask];
     stretch->reference = from->reference;
     stretch->source = number;
-    stretch->first = (uint32_t)first;
-    stretch->rows = (uint32_t)rows;
-    stretch->ends = first + rows == lane->rows;
+    stretch->first = (uint32_t)gate->before[number];
+    stretch->rows = (uint32_t)(lane->first - gate->before[number]);
+    stretch->ends = lane->first == lane->rows;
 }
 
-/* Logs rows, at least one, whose lanes alternate, as stretches from `at` on; answers the number of the next stretch. Their
-   ends are found first, without a branch, since branches on tags are mispredicted: `end[count]` is written again until the
-   tag changes. */
+/* Logs `rows` rows of several lanes as a mixed stretch; answers the number of the next stretch. */
 static uint64_t log_mixed(as_scalegate *gate, uint64_t at, const uint16_t *tags, uint64_t rows) {
-    uint16_t end[BATCH];
-    uint64_t count = 0, first = 0;
-    for (uint64_t n = 1; n < rows; n++) {
-        end[count] = (uint16_t)n;
-        count += tags[n] != tags[n - 1];
+    as_stretch *mixed = &gate->log[at++ & gate->log_mask];
+    *mixed = (as_stretch){gate->tagged, AS_MERGE_MIXED, 0, (uint32_t)rows, 0};
+    for (uint32_t n = 0; n < gate->sources; n++) {
+        if (gate->lane[n].first != gate->before[n]) {
+            mixed->first++;
+            log_stretch(gate, at++, n);
+        }
     }
-    end[count++] = (uint16_t)rows;
-    for (uint64_t n = 0; n < count; first = end[n++]) {
-        const uint32_t from = tags[first];
-        log_stretch(gate, at++, from, gate->before[from], end[n] - first);
-        gate->before[from] += end[n] - first;
-    }
+    put_tags(gate, gate->tagged, tags, rows);
+    gate->tagged += rows;
     return at;
 }
 
@@ -141,12 +147,11 @@ static uint64_t log_mixed(as_scalegate *gate, uint64_t at, const uint16_t *tags,
 static uint32_t merge_all(as_scalegate *gate) {
     uint32_t is_full = 0;
     uint64_t logged = atomic_load_explicit(&gate->logged, memory_order_relaxed);
-    uint16_t tags[BATCH];
+    uint16_t tags[BLOCK];
     for (;;) {
         fill_lanes(gate);
         const uint64_t room = room_in_log(gate, logged);
-        const uint64_t limit = room < BATCH ? room : BATCH;
-        if (limit == 0) {
+        if (room == 0) {
             is_full = 1;
             break;
         }
@@ -154,21 +159,26 @@ static uint32_t merge_all(as_scalegate *gate) {
             gate->before[n] = gate->lane[n].first;
         }
         uint32_t lane;
-        /* one stretch whatever its length, or rows that alternate, each of which may need a stretch of its own */
         uint64_t rows = merge_run(gate->lane, gate->sources, gate->ties, UINT32_MAX, &lane);
         if (rows == 0) {
             break;
         }
-        if (rows < SHORTEST && rows < gate->lane[lane].rows - gate->before[lane]) {
-            rows = as_merge_ready(gate->lane, gate->sources, gate->ties, limit, limit + 1, tags, &lane);
+        const int alternates = rows < SHORTEST && rows < gate->lane[lane].rows - gate->before[lane];
+        const uint64_t longest = alternates ? longest_mixed(gate, room) : 1;
+        if (longest == 0) {
+            is_full = 1;
+            break;
+        }
+        if (longest > 1) {
+            rows = as_merge_ready(gate->lane, gate->sources, gate->ties, longest, longest + 1, tags, &lane);
             logged = log_mixed(gate, logged, tags, rows);
             lane = tags[rows - 1];
         } else {
-            log_stretch(gate, logged++, lane, gate->before[lane], rows);
             gate->lane[lane].first += rows;
+            log_stretch(gate, logged++, lane);
         }
         gate->floor = gate->lane[lane].time[gate->lane[lane].first - 1];
-        /* release; partner: the acquire in as_scalegate_get_ready */
+        /* release; partner: the acquire in as_scalegate_get_rows */
         atomic_store_explicit(&gate->logged, logged, memory_order_release);
     }
     for (uint32_t n = 0; n < gate->sources; n++) {
@@ -176,7 +186,7 @@ static uint32_t merge_all(as_scalegate *gate) {
             return is_full;
         }
     }
-    /* release; partner: the acquire in as_scalegate_get_ready, which then sees all of `logged` */
+    /* release; partner: the acquire in as_scalegate_get_rows, which then sees all of `logged` */
     atomic_store_explicit(&gate->ended, 1, memory_order_release);
     return is_full;
 }
@@ -241,7 +251,7 @@ int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, c
     next->reference = reference;
     next->rows = rows;
     into->least = into->last = time[rows - 1];
-    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_ready; first the run, then the promise */
+    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_rows; first the run, then the promise */
     atomic_store_explicit(&into->added, added + 1, memory_order_release);
     if (!is_ring(gate)) {
         atomic_store_explicit(&into->bound, into->least, memory_order_release);
@@ -260,7 +270,7 @@ void as_scalegate_promise(as_scalegate *gate, uint32_t number, int64_t bound) {
         return;
     }
     from->least = bound;
-    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_ready */
+    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_rows */
     atomic_store_explicit(&from->bound, bound, memory_order_release);
     if (!is_ring(gate)) {
         as_scalegate_drive(gate, NULL);

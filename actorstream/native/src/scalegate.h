@@ -3,10 +3,11 @@
 #ifndef AS_SCALEGATE_PRIVATE_H
 #define AS_SCALEGATE_PRIVATE_H
 #include <stdatomic.h>
+#include <string.h>
 
 #include "../include/scalegate.h"
 
-enum { FREE = 0, HELD = 1, ASKED = 2, MOST = AS_MERGE_LANES, BATCH = 512, SHORTEST = 16 };
+enum { FREE = 0, HELD = 1, ASKED = 2, MOST = AS_MERGE_LANES, BLOCK = AS_SCALEGATE_BLOCK, SHORTEST = 16 };
 
 typedef struct run {
     const int64_t *time;
@@ -27,6 +28,7 @@ typedef struct source {
 
 typedef struct reader {
     _Alignas(64) _Atomic uint64_t passed; /* stretches; written by the reader */
+    _Atomic uint64_t passed_tags; /* the same */
     uint64_t given; /* the reader's own: ends among the stretches that it has been given last */
 } reader;
 
@@ -39,9 +41,11 @@ struct as_scalegate {
     _Atomic uint64_t *passed; /* [reader][source]: runs that the reader has passed */
     uint64_t *reading; /* [reader][source], the reader's own: runs that it passes when it comes back */
     as_merge_lane *lane; /* from here on the merge's own: touched by who holds `turn` */
-    uint64_t *before;
+    uint64_t *before; /* by source: the lane's `first` before what is logged now */
     as_stretch *log;
-    uint64_t room_until; /* stretches up to here have room, as last seen */
+    uint16_t *tag; /* of the mixed rows in the log; the `reference` of a mixed stretch says where its own begin */
+    uint64_t tagged; /* tags so far */
+    uint64_t room_until, tags_until; /* stretches and tags up to here have room, as last seen */
     int64_t floor; /* the greatest time in the log */
     _Alignas(64) _Atomic uint32_t turn;
     _Alignas(64) _Atomic uint64_t logged; /* stretches; written by the merge */
@@ -58,6 +62,19 @@ static inline _Atomic uint64_t *passed_of(as_scalegate *gate, uint32_t reader_nu
 
 static inline uint64_t *reading_of(as_scalegate *gate, uint32_t reader_number) {
     return (void *)((char *)gate->reading + reader_number * lines(gate->sources * sizeof(uint64_t)));
+}
+
+/* Copies tags into the log or out of it, which wraps around; `at`: of the first. */
+static inline void put_tags(as_scalegate *gate, uint64_t at, const uint16_t *tags, uint64_t rows) {
+    const uint64_t first = at & gate->log_mask, end = gate->stretches - first, whole = rows < end ? rows : end;
+    memcpy(gate->tag + first, tags, whole * sizeof *tags);
+    memcpy(gate->tag, tags + whole, (rows - whole) * sizeof *tags);
+}
+
+static inline void take_tags(const as_scalegate *gate, uint64_t at, uint16_t *tags, uint64_t rows) {
+    const uint64_t first = at & gate->log_mask, end = gate->stretches - first, whole = rows < end ? rows : end;
+    memcpy(tags, gate->tag + first, whole * sizeof *tags);
+    memcpy(tags + whole, gate->tag, (rows - whole) * sizeof *tags);
 }
 
 static inline int is_ring(const as_scalegate *gate) {

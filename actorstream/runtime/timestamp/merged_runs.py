@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.events.interleaved import Interleaving, Part, cut, interleaved
+from actorstream.events.interleaved import Interleaving, cut, runs
 from actorstream.native.scalegate import ScaleGate, Stretches
 from actorstream.native.stretches import StretchBatches
 
@@ -37,7 +37,7 @@ class MergedRuns:
     """What sources add, each in order, comes out in one order for every reader.
 
     Args:
-        ranks: of the inputs that the sources belong to. readers: how many.
+        ranks: by source, of the input that it belongs to. readers: how many.
         schemas: of each rank, with the system columns that its rows keep.
         ties: int64 columns that tell tied rows of one rank apart.
         one_stream: whether rows of several inputs may become one batch.
@@ -55,15 +55,15 @@ class MergedRuns:
         one_stream: bool = False,
         as_events: bool = False,
     ) -> None:
-        self.ranks, self.schemas, self.ties, self.as_events = ranks, schemas, ties, as_events
+        self.ties, self.as_events = ties, as_events
         self.batch_size = max(batch_size, LEAST_MERGED)
-        self.room = min(MOST_STRETCHES, 1 << (self.batch_size - 1).bit_length())
-        stretches = min(MOST_STRETCHES, 4 * self.room)
+        stretches = min(MOST_STRETCHES, 4 << (self.batch_size - 1).bit_length())
         self.gate = ScaleGate(ranks, readers, runs=RUNS, stretches=stretches, ties=ties)
         self._shared = readers > 1
-        self._given = Stretches(self.room)
-        inputs = [0] * len(ranks) if one_stream else ranks
-        self._cuts = StretchBatches(len(ranks) * RUNS, inputs, LONG_RUN)
+        self._given = Stretches(max(self.batch_size // 4, 1 + len(ranks)), self.batch_size)
+        self._inputs = [0] * len(ranks) if one_stream else list(ranks)
+        self._schemas = {kind: schemas[rank] for kind, rank in zip(reversed(self._inputs), reversed(ranks))}
+        self._cuts = StretchBatches(self._given, len(ranks) * RUNS, len(ranks), LONG_RUN)
         self._runs: list[tuple[Batch, Sequence[np.ndarray]] | None] = [None] * (len(ranks) * RUNS)
         """By reference: the rows of a run, and the times and ties that the gate reads."""
         self._added = [0] * len(ranks)
@@ -113,7 +113,7 @@ class MergedRuns:
             gate.give(reader, given, end - at)
         else:
             behind = [start - at for start in self._made if start > at] if self._made else ()
-            gate.give(reader, given, min(behind) if behind else self.room, self.batch_size)
+            gate.give(reader, given, min(behind, default=None))
             found = self._batches() if given.count else []
         end = self.positions[reader] = at + given.count
         if self._shared and found:
@@ -126,21 +126,17 @@ class MergedRuns:
 
     def _batches(self) -> Found:
         """Batches of the stretches that were given last."""
-        given, cuts, found, at = self._given, self._cuts, Found(), 0
-        while at < given.count:
-            count, rows = cuts.cut(given, at, self.batch_size)
-            first = given.memory[at]
-            if count == 1:
-                found.append((cut(self._run(first.reference), first.first, rows), first.source))
-            else:
-                tags, named = cuts.parts(given, at, count, rows)
-                parts: list[Part | None] = [
-                    (self._run(reference), row) for reference, row in zip(named[::2], named[1::2])
-                ]
-                schema = self.schemas[self.ranks[first.source]]
-                merged = interleaved(schema, [Interleaving(tags, parts)], as_events=self.as_events)
-                found.append((merged, first.source))
-            at += count
+        found = Found()
+        for rows, named, tags in self._cuts.divide():
+            if tags is None:
+                reference, first = named
+                found.append((cut(self._run(reference), first, rows), reference // RUNS))
+                continue
+            references = named[::2]
+            parts = [(self._run(reference), row) for reference, row in zip(references, named[1::2])]
+            inputs = [self._inputs[reference // RUNS] for reference in references]
+            merged = runs(self._schemas, Interleaving(tags, parts), inputs, as_events=self.as_events)
+            found += [(batch, references[part] // RUNS) for batch, part in merged]
         return found
 
     def _run(self, reference: int) -> Batch:

@@ -112,37 +112,77 @@ static void look(player *self) {
     atomic_store(&looking, 0);
 }
 
+/* What a reader has seen so far. */
+typedef struct seen {
+    uint64_t next[MOST_THREADS];
+    int64_t time;
+    uint32_t source;
+} seen;
+
+static void see(player *self, seen *seen, uint32_t source, const memory *run, uint32_t row) {
+    CHECK(run->time[row] > seen->time || (run->time[row] == seen->time && source >= seen->source));
+    CHECK(run->row[row] == seen->next[source]++);
+    seen->time = run->time[row];
+    seen->source = source;
+    self->sum += (uint64_t)seen->time * 31 + source;
+    self->got++;
+}
+
+/* The rows of a stretch, and of those behind it that it says; answers how many these are. */
+static uint32_t see_stretch(player *self, seen *seen, const as_stretch *stretch, const uint16_t **tags) {
+    if (stretch->source != AS_MERGE_MIXED) {
+        for (uint32_t row = stretch->first; row < stretch->first + stretch->rows; row++) {
+            see(self, seen, stretch->source, (const memory *)(uintptr_t)stretch->reference, row);
+        }
+        return 0;
+    }
+    const as_stretch *of[MOST_THREADS] = {NULL};
+    uint32_t taken[MOST_THREADS] = {0};
+    for (uint32_t n = 1; n <= stretch->first; n++) {
+        of[stretch[n].source] = &stretch[n];
+    }
+    for (uint32_t n = 0; n < stretch->rows; n++) {
+        const uint32_t source = *(*tags)++;
+        CHECK(of[source] != NULL);
+        see(self, seen, source, (const memory *)(uintptr_t)of[source]->reference, of[source]->first + taken[source]++);
+    }
+    for (uint32_t n = 1; n <= stretch->first; n++) {
+        CHECK(taken[stretch[n].source] == stretch[n].rows);
+    }
+    return stretch->first;
+}
+
 static void *read_all(void *argument) {
     player *self = argument;
     as_scalegate *gate = self->game->gate;
-    uint64_t seed = 3141592653589793ull + self->number, next[MOST_THREADS] = {0};
-    int64_t last_time = INT64_MIN;
-    uint32_t last_source = 0;
+    uint64_t seed = 3141592653589793ull + self->number;
+    seen seen = {.time = INT64_MIN};
     as_stretch stretches[16];
-    int found;
+    uint16_t given[64 + AS_SCALEGATE_BLOCK];
     for (;;) {
         int64_t time = INT64_MIN;
         const int known = as_scalegate_next(gate, self->number, &time) == AS_OK;
-        const uint32_t room = 1 + (uint32_t)(next_random(&seed) % 16);
+        const uint32_t least = 1 + self->game->shape->sources;
+        const uint32_t room = least + (uint32_t)(next_random(&seed) % (17 - least));
         const uint64_t rows = 1 + next_random(&seed) % 64;
-        found = as_scalegate_get_rows(gate, self->number, stretches, room, rows);
+        const int found = as_scalegate_get_rows(gate, self->number, stretches, room, given, rows);
         if (found == AS_E_CLOSED) {
             break;
         }
         CHECK(found >= 0);
-        CHECK(!known ||
-              (found > 0 && ((const memory *)(uintptr_t)stretches[0].reference)->time[stretches[0].first] == time));
-        for (int n = 0; n < found; n++) {
-            const as_stretch *each = &stretches[n];
-            const memory *run = (const memory *)(uintptr_t)each->reference;
-            for (uint32_t row = each->first; row < each->first + each->rows; row++) {
-                CHECK(run->time[row] > last_time || (run->time[row] == last_time && each->source >= last_source));
-                CHECK(run->row[row] == next[each->source]++);
-                last_time = run->time[row];
-                last_source = each->source;
-                self->sum += (uint64_t)last_time * 31 + last_source;
-                self->got++;
+        CHECK(!known || found > 0);
+        const uint16_t *tags = given;
+        for (uint32_t n = 0; n < (uint32_t)found; n++) {
+            n += see_stretch(self, &seen, &stretches[n], &tags);
+            CHECK(n < (uint32_t)found);
+        }
+        if (found > 0 && known) {
+            const uint16_t *first_tag = given;
+            const as_stretch *first = stretches;
+            while (first->source == AS_MERGE_MIXED || (first != stretches && first->source != *first_tag)) {
+                first++;
             }
+            CHECK(((const memory *)(uintptr_t)first->reference)->time[first->first] == time);
         }
         if (next_random(&seed) % 4 == 0) {
             as_scalegate_acknowledge(gate, self->number);
