@@ -98,13 +98,10 @@ class LaneRows:
         self.crowded = False
         """Whether rows must leave the channel, so that rows behind them can come."""
 
-    def take_in(self) -> Batch:
+    def take_in(self, frame: Frame) -> Batch:
         """Takes in the rows of the first frame that was not taken in, a data frame, and of the frames that follow it in the
         same payload."""
-        channel = self.lane.channel
-        frame = channel.peek(self.open)
-        assert frame is not None
-        count, rows = channel.run(MOST_RUN, self.open)
+        count, rows = self.lane.channel.run(MOST_RUN, self.open)
         batch = self.order.prepared(self._decoded(frame, rows), frame)
         self.runs.append(Run(batch, count))
         self.open += count

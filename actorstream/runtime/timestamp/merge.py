@@ -137,36 +137,37 @@ class TimestampMerge:
         lane, gate, has_more = rows.lane, self.runs.gate, False
         channel = lane.channel
         while not (lane.held or rows.over or self.barrier is not None):
-            while self._waits(rows) and self._has_room(rows):
+            while (waits := self._waits(rows)) and self._has_room(rows):
                 self._add(rows)
                 has_more = True
-            waits = self._waits(rows)
             if lane.ended:
                 if not waits:
                     rows.over = has_more = True
                     gate.promise(rows.index, LEAVES)
                 return has_more
-            is_idle = lane.is_idle()
-            bound = channel.frontier(0)  # before the head: what it covers is there
-            head = channel.peek(rows.open)
-            if rows.rests and (head is not None or not is_idle):
-                rows.rests = False
-                promised = max(self.readers[0].frontier, self.readers[0].last)
-                rows.least = gate.join(rows.index, max(bound, promised))
-                rows.promised = None
+            head = None if rows.rests else channel.peek(rows.open)
             if head is None:
-                if not waits:
-                    rows.rests = is_idle
-                    promised = IDLE if is_idle else bound
-                    if promised != rows.promised:
-                        rows.promised, has_more = promised, True
-                        gate.promise(rows.index, promised)
-                return has_more
+                is_idle = lane.is_idle()
+                bound = channel.frontier(0)  # before the head: what it covers is there
+                head = channel.peek(rows.open)
+                if rows.rests and (head is not None or not is_idle):
+                    rows.rests = False
+                    promised = max(self.readers[0].frontier, self.readers[0].last)
+                    rows.least = gate.join(rows.index, max(bound, promised))
+                    rows.promised = None
+                if head is None:
+                    if not waits:
+                        rows.rests = is_idle
+                        promised = IDLE if is_idle else bound
+                        if promised != rows.promised:
+                            rows.promised, has_more = promised, True
+                            gate.promise(rows.index, promised)
+                    return has_more
             if head.kind != FrameKind.DATA:
                 self._mark(rows, head)
                 has_more = True
             elif not waits and self._has_room(rows):
-                if self._take_in(rows):
+                if self._take_in(rows, head):
                     self._add(rows)
                     has_more = True
             elif rows.crowded and (rows.last == self._waited or self.alignment.barrier is not None):
@@ -176,9 +177,9 @@ class TimestampMerge:
                 return has_more
         return has_more
 
-    def _take_in(self, rows: LaneRows) -> bool:
-        """Takes in the rows at the head of a lane, a data frame. Returns whether some of them can still get their place."""
-        batch = rows.take_in()
+    def _take_in(self, rows: LaneRows, head: Frame) -> bool:
+        """Takes in the rows at the head of a lane. Returns whether some of them can still get their place."""
+        batch = rows.take_in(head)
         self.readers[0].idleness.wake()
         times = times_of(batch)
         if len(times) and times[0] < rows.least:
@@ -203,8 +204,10 @@ class TimestampMerge:
     def _put_behind(self, rows: LaneRows) -> None:
         """Takes rows off their channel; they wait here until there is room in the merge, in memory or in a file."""
         rows.buffer()
+        head = rows.lane.channel.peek()
+        assert head is not None, "it is there still"
         crowded = rows.is_crowded(self.most_tied)
-        if not self._take_in(rows):
+        if not self._take_in(rows, head):
             return
         if crowded:
             rows.put_aside()

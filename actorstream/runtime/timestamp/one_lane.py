@@ -26,7 +26,20 @@ class OneLane:
         self.rows, self.mark, self.lanes = rows, rows.lane, [rows.lane]
         self.idleness = Idleness(self.lanes, ports)
         self.runs: deque[tuple[Batch, str]] = deque()
-        self.frontier = self.last = FRONTIER_MIN
+        self.frontier = self._last = FRONTIER_MIN
+        self._newest: Batch | None = None
+        """The batch that came last, if nobody has asked for its time since."""
+
+    @property
+    def last(self) -> int:
+        """The event time of the last row that came, or a later one that was promised."""
+        if self._newest is not None:  # rows of one lane ascend
+            self._last, self._newest = max(self._last, last_time(self._newest)), None
+        return self._last
+
+    @last.setter
+    def last(self, time: int) -> None:
+        self._last = time
 
     def next(self) -> Frame | None:
         lane = self.mark
@@ -35,11 +48,11 @@ class OneLane:
         if frame.kind != FrameKind.DATA:
             return frame
         self.idleness.wake()
-        self._add(self.rows.take_in())
+        self._add(self.rows.take_in(frame))
         return None
 
     def _add(self, batch: Batch) -> None:
-        self.last = max(self.last, last_time(batch))
+        self._newest = batch
         self.runs.append((batch, self.rows.input))
 
     def look(self) -> None:

@@ -56,13 +56,17 @@ class TimestampStamp(Stamp):
             self.replica.send(batch, output)
             return
         batch = batch.sealed()  # type: ignore[assignment]
+        times = None
         if self._is_source:
+            if not self.sorts:
+                times = batch.event_times()  # as the watermarks have asked for
             batch = self._of_source(batch)
             if not batch.rows:
                 return
         elif self.described.columns and not self.described.places:
             batch = self._descended(batch, output)
-        times = batch.event_times()
+        if times is None:
+            times = batch.event_times()
         if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
             batch, times = self._timed(batch)
         try:
