@@ -15,6 +15,7 @@ from actorstream.events.column import Column
 from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
+    from actorstream.events.column import Descriptor
     from actorstream.events.fields import Field
     from actorstream.events.schema import Schema
     from actorstream.native.generate import YsbTexts
@@ -49,11 +50,11 @@ class NumberRoom(ColumnBuffer):
         at = -address_of(memory) % 64
         self.address = address_of(memory) + at
         memory.setflags(write=False)  # C writes
-        self.columns: list[tuple[Field, np.ndarray, tuple[int, int, int]]] = []
+        self.columns: list[tuple[Field, np.ndarray, Descriptor]] = []
         for field, space in zip(schema.fields, spaces):
             assert field.dtype is not None
             array = memory[at : at + rows * field.width].view(field.dtype)
-            self.columns.append((field, array, (0, address_of(array), 0)))
+            self.columns.append((field, array, (field.width, 0, 0, 0, address_of(array), 0)))
             at += space
         self.parts = [memory, *(array for _, array, _ in self.columns)]
 

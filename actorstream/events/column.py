@@ -49,7 +49,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
     offsets: np.ndarray | None
     """length + 1 positions in `data` from `first` on, of a variable column."""
     first: int = 0
-    _addresses: tuple[int, int, int] | None = None
+    _described: Descriptor | None = None
     _arrow: Any = None
     _nbytes: int = -1
 
@@ -220,13 +220,15 @@ class Column(msgspec.Struct, eq=False, gc=False):
     @property
     def descriptor(self) -> Descriptor:
         """The column for native code. The addresses are good for as long as this object lives."""
-        found = self._addresses
+        found = self._described
         if found is None:
             validity = 0 if self.validity is None else address_of(self.validity)
-            offsets = 0 if self.offsets is None else address_of(self.offsets)
-            found = self._addresses = (validity, address_of(self.data), offsets)
-        wide = 0 if self.offsets is None else int(self.offsets.itemsize == 8)
-        return (self.field.width, wide, self.first, *found)
+            offsets = wide = 0
+            if self.offsets is not None:
+                offsets, wide = address_of(self.offsets), int(self.offsets.itemsize == 8)
+            data = address_of(self.data)
+            found = self._described = (self.field.width, wide, self.first, validity, data, offsets)
+        return found
 
     @property
     def nbytes(self) -> int:
@@ -254,8 +256,10 @@ class Column(msgspec.Struct, eq=False, gc=False):
         """Rows first .. first + rows - 1 over the same memory. The caller keeps them within 0 .. length."""
         if self.field.plain:
             return Column(self.field, rows, None, self.data[first : first + rows], None)
-        at = self.first + first
-        return Column(self.field, rows, self.validity, self.data, self.offsets, at, self._addresses)
+        at, described = self.first + first, self._described
+        if described is not None:
+            described = (*described[:2], at, *described[3:])
+        return Column(self.field, rows, self.validity, self.data, self.offsets, at, described)
 
     def take(self, index: np.ndarray) -> Column:
         """The rows at `index` (integers within 0 .. length - 1), copied."""
@@ -302,7 +306,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
         same_layout = field.kind is own.kind and field.categories == own.categories
         if same_layout and (field.nullable == own.nullable or (field.nullable and self.field.plain)):
             parts = (self.validity, self.data, self.offsets)
-            return Column(field, self.length, *parts, self.first, self._addresses)
+            return Column(field, self.length, *parts, self.first, self._described)
         if own.plain and field.plain and not field.categories and not own.categories:
             return Column.from_numpy(field, self.data)
         return Column.from_arrow(field, self.arrow())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Interleaving(NamedTuple):
 class InterleavedBatch(Batch):
     """A batch of the rows of other batches. Made by `interleaved`."""
 
+    gathers: ClassVar[bool] = True
     _tags: Any = None
     _ends: Any = None
     """Where each interleaving ends among the tags, uint64."""
@@ -115,9 +116,13 @@ def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_eve
     made._parts, made._wanted = parts, schema.system
     if as_events and all(part[0].has_events for part in given):
         made._events = [event for each in interleavings for event in _events(each)]
-    made.entry_min = min((part[0].entry_min for part in given if part[0].entry_min), default=0)
-    made.entry_max = max(part[0].entry_max for part in given)
-    made.began = min((part[0].began for part in given if part[0].began), default=0)
+    for batch, _ in given:
+        if batch.entry_min and not 0 < made.entry_min <= batch.entry_min:
+            made.entry_min = batch.entry_min
+        if batch.entry_max > made.entry_max:
+            made.entry_max = batch.entry_max
+        if batch.began and not 0 < made.began <= batch.began:
+            made.began = batch.began
     return made
 
 

@@ -7,7 +7,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -35,6 +35,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     A Struct only because that is made in 100 ns, a class with as many slots in 300 (benchmark `latency`).
     """
 
+    gathers: ClassVar[bool] = False
+    """Whether the columns are those of several batches."""
     schema: Schema
     rows: int
     _columns: list[Column | None]
@@ -135,12 +137,17 @@ class Representation(msgspec.Struct, eq=False, gc=False):
 
     def carries(self, name: str) -> bool:
         """Whether the rows carry a system column other than `_time`; no column is made for that."""
-        if self._system is not None:
-            return name in self._system
-        if self._frame_schema is not None:
-            return name in self._frame_schema.system
-        source = self._lineage if isinstance(self._lineage, Representation) else self._parent
-        return source is not None and source.carries(name)
+        batch: Representation | None = self
+        while batch is not None:
+            if batch._system is not None:
+                return name in batch._system
+            if batch._frame_schema is not None:
+                return name in batch._frame_schema.system
+            if batch.gathers and batch is not self:
+                return batch.carries(name)
+            lineage = batch._lineage
+            batch = batch._parent if lineage is None or type(lineage) is np.ndarray else lineage  # type: ignore[assignment]
+        return False
 
     def _find_system(self) -> dict[str, Column]:
         if self._frame_schema is not None:

@@ -125,7 +125,7 @@ class TimestampMerge:
 
     def _waits(self, rows: LaneRows) -> bool:
         """Whether rows of a lane that have left its channel are still to be merged."""
-        return len(rows.runs) > self.runs.inside(rows.index) or bool(rows.spill)
+        return len(rows.runs) > self.runs.inside(rows.index) or rows.spill.nbytes > 0
 
     def _has_room(self, rows: LaneRows) -> bool:
         """Whether one more run of a lane may be merged. The first one always may."""
