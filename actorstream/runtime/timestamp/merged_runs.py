@@ -60,7 +60,8 @@ class MergedRuns:
         stretches = min(MOST_STRETCHES, 4 << (self.batch_size - 1).bit_length())
         self.gate = ScaleGate(ranks, readers, runs=RUNS, stretches=stretches, ties=ties)
         self._shared = readers > 1
-        self._given = Stretches(max(self.batch_size // 4, 1 + len(ranks)), self.batch_size)
+        room = min(MOST_STRETCHES, max(self.batch_size // 4, 1 + len(ranks)))
+        self._given = Stretches(room, self.batch_size)
         self._inputs = [0] * len(ranks) if one_stream else list(ranks)
         self._schemas = {kind: schemas[rank] for kind, rank in zip(reversed(self._inputs), reversed(ranks))}
         self._cuts = StretchBatches(self._given, len(ranks) * RUNS, len(ranks), LONG_RUN)

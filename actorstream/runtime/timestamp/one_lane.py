@@ -28,7 +28,7 @@ class OneLane:
         self.runs: deque[tuple[Batch, str]] = deque()
         self.frontier = self._last = FRONTIER_MIN
         self._newest: Batch | None = None
-        """The batch that came last, if nobody has asked for its time since."""
+        """The last batch, until its time is read."""
 
     @property
     def last(self) -> int:
@@ -68,6 +68,7 @@ class OneLane:
     def reached(self) -> int:
         lane = self.mark
         if lane.ended:
+            self._last = self.last  # and the last batch is let go
             return FRONTIER_END
         if lane.is_idle():
             return self.last
