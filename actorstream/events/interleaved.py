@@ -117,11 +117,11 @@ def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_eve
     if as_events and all(part[0].has_events for part in given):
         made._events = [event for each in interleavings for event in _events(each)]
     for batch, _ in given:
-        if batch.entry_min and not 0 < made.entry_min <= batch.entry_min:
+        if batch.entry_min and (not made.entry_min or batch.entry_min < made.entry_min):
             made.entry_min = batch.entry_min
         if batch.entry_max > made.entry_max:
             made.entry_max = batch.entry_max
-        if batch.began and not 0 < made.began <= batch.began:
+        if batch.began and (not made.began or batch.began < made.began):
             made.began = batch.began
     return made
 

@@ -36,7 +36,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     """
 
     gathers: ClassVar[bool] = False
-    """Whether the columns are those of several batches."""
+    """Whether columns are put together from several batches."""
     schema: Schema
     rows: int
     _columns: list[Column | None]
@@ -146,7 +146,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             if batch.gathers and batch is not self:
                 return batch.carries(name)
             lineage = batch._lineage
-            batch = batch._parent if lineage is None or type(lineage) is np.ndarray else lineage  # type: ignore[assignment]
+            batch = lineage if isinstance(lineage, Representation) else batch._parent
         return False
 
     def _find_system(self) -> dict[str, Column]:

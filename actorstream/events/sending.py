@@ -101,7 +101,7 @@ def _descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor
         raise SchemaError(
             f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
         )
-    found = _own_descriptors(batch)
+    found = [_descriptor(batch, field.name) for field in batch.schema.fields]
     for name in frame_schema.system:
         column = batch.system.get(name)
         if column is None:
@@ -113,34 +113,6 @@ def _descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor
     return found
 
 
-def _own_descriptors(batch: Representation) -> list[Descriptor]:
-    """Of the columns of all fields, as `_descriptor` finds each: in one go up to a batch of another schema."""
-    source, first, names = batch, 0, batch.schema.fields
-    found: list[Descriptor | None] = [None] * len(names)
-    while True:
-        if source._columns.count(None) < len(found):
-            for place, column in enumerate(source._columns):
-                if column is not None and found[place] is None:
-                    found[place] = _behind(column.descriptor, first)
-        parent = source._parent
-        if parent is None or source._index is not None or parent.schema is not source.schema:
-            break
-        first += source._first
-        source = parent
-    return [
-        _behind(_descriptor(source, names[place].name), first) if each is None else each
-        for place, each in enumerate(found)
-    ]
-
-
-def _behind(descriptor: Descriptor, first: int) -> Descriptor:
-    """The column from row `first` on."""
-    if not first:
-        return descriptor
-    width, wide, begins, validity, data, offsets = descriptor
-    return width, wide, begins + first, validity, data, offsets
-
-
 def _descriptor(batch: Representation, name: str) -> Descriptor:
     """Of the column of a field. A part of another batch's column is described as that, and not cut out of it."""
     first, place = 0, batch.schema._index[name]
@@ -150,7 +122,11 @@ def _descriptor(batch: Representation, name: str) -> Descriptor:
             break
         first += batch._first
         batch, place = parent, above
-    return _behind(batch._column(place).descriptor, first)
+    found = batch._column(place).descriptor
+    if not first:
+        return found
+    width, wide, begins, validity, data, offsets = found
+    return width, wide, begins + first, validity, data, offsets
 
 
 def whole_jumbo(batch: Representation, schema: Schema) -> JumboTuple | None:

@@ -35,7 +35,7 @@ class StretchBatches:
 
     def divide(self) -> Iterator[tuple[int, list[int], Tags | None]]:
         """The batches that the stretches become, to be taken before the reader is given others. Yields for each how many rows it
-        has; a list with two numbers for each run that they are of, its reference and the first of its rows in the batch; and, if
+        has; a list with two numbers for each run that they are of, its reference and which of its rows comes first; and, if
         these are several, of each row the number of its run."""
         given, parts, rows = self._given, self._parts, self._rows
         given.tags, given.count, given.at = self._stretches.tags, self._stretches.count, 0

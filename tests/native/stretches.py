@@ -1,4 +1,4 @@
-"""What a reader of a ScaleGate is given, row for row."""
+"""Takes apart what a ScaleGate gives to a reader."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Stretch(NamedTuple):
 
 
 def taken(gate: ScaleGate, reader: int, into: Stretches | None = None) -> list[Stretch] | None:
-    """What the reader gets next, each with rows of one run; None: it has got all."""
+    """Returns the stretches that the reader gets next, mixed ones taken apart; None if it has got all rows."""
     into = into or Stretches(600, 10_000)
     return stretches_of(into) if gate.give(reader, into) else None
 

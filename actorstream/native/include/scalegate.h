@@ -25,8 +25,8 @@
 /* cffi: begin */
 typedef struct as_scalegate as_scalegate;
 enum { AS_SCALEGATE_BLOCK = 512 }; /* the most rows of a mixed stretch */
-/* Of a mixed stretch `source` is AS_MERGE_MIXED, and `first` the number of runs that its `rows` are of. So many stretches
-   follow, one for each, in the order of the sources: which of the run's rows are among them. */
+/* A mixed stretch has AS_MERGE_MIXED as its `source`; `rows` counts its rows, and `first` the runs that they are of. One stretch
+   for each of these runs follows it, by source, and says which rows of the run they are. */
 typedef struct as_stretch {
     uint64_t reference; /* of the run */
     uint32_t source;

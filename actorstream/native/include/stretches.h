@@ -17,7 +17,7 @@ typedef struct as_stretches {
     uint16_t *parts_of;   /* one for each source */
 } as_stretches;
 /* The next batch: a stretch of one run of `longest` rows or more by itself, else those that are shorter or mixed up to the
-   next such one or to 65,535 rows. Writes of run n its reference to parts[2 * n] and its first row in the batch to
+   next such one or to 65,535 rows. Writes of run n its reference to parts[2 * n] and which row of the run comes first to
    parts[2 * n + 1]; to `rows` how many rows it has; and, if it has several runs, of each row the number of its run to tags.
    parts: two for each stretch; tags: for all rows. Answers how many runs there are; 0: no batch is left. */
 uint32_t as_stretches_next(as_stretches *given, uint64_t *parts, uint16_t *tags, uint32_t *rows);

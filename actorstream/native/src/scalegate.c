@@ -93,7 +93,7 @@ static void fill_lanes(as_scalegate *gate) {
     }
 }
 
-/* Stretches that fit into the log. */
+/* How many more stretches fit into the log. Looks at the readers only if that, or the room for tags, is short. */
 static uint64_t room_in_log(as_scalegate *gate, uint64_t logged) {
     if (gate->room_until - logged <= gate->sources || gate->tags_until - gate->tagged < BLOCK) {
         uint64_t least = UINT64_MAX, tags = UINT64_MAX;
@@ -128,7 +128,8 @@ static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number) {
     stretch->ends = lane->first == lane->rows;
 }
 
-/* Logs `rows` rows of several lanes as a mixed stretch; answers the number of the next stretch. */
+/* Logs a mixed stretch of `rows` rows, and behind it one stretch for each lane that has some of them. Answers where the log
+   goes on. */
 static uint64_t log_mixed(as_scalegate *gate, uint64_t at, const uint16_t *tags, uint64_t rows) {
     as_stretch *mixed = &gate->log[at++ & gate->log_mask];
     *mixed = (as_stretch){gate->tagged, AS_MERGE_MIXED, 0, (uint32_t)rows, 0};

@@ -28,7 +28,7 @@ typedef struct source {
 
 typedef struct reader {
     _Alignas(64) _Atomic uint64_t passed; /* stretches; written by the reader */
-    _Atomic uint64_t passed_tags; /* the same */
+    _Atomic uint64_t passed_tags; /* their tags; written by the reader */
     uint64_t given; /* the reader's own: ends among the stretches that it has been given last */
 } reader;
 

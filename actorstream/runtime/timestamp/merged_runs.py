@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.events.interleaved import Interleaving, cut, interleaved, runs
+from actorstream.events.interleaved import Interleaving, cut, runs
 from actorstream.native.scalegate import ScaleGate, Stretches
 from actorstream.native.stretches import StretchBatches
 
@@ -135,17 +135,10 @@ class MergedRuns:
                 continue
             references = named[::2]
             sources = [reference // RUNS for reference in references]
-            inputs = {self._inputs[source] for source in sources}
             parts = [(self._run(reference), row) for reference, row in zip(references, named[1::2])]
-            if len(inputs) == 1:
-                merged = interleaved(
-                    self._schemas[inputs.pop()], [Interleaving(tags, parts)], as_events=self.as_events
-                )
-                found.append((merged, sources[0]))
-                continue
-            kinds = [self._inputs[source] for source in sources]
-            several = runs(self._schemas, Interleaving(tags, parts), kinds, as_events=self.as_events)
-            found += [(batch, sources[part]) for batch, part in several]
+            inputs = [self._inputs[source] for source in sources]
+            merged = runs(self._schemas, Interleaving(tags, parts), inputs, as_events=self.as_events)
+            found += [(batch, sources[part]) for batch, part in merged]
         return found
 
     def _run(self, reference: int) -> Batch:
