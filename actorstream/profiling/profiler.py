@@ -76,6 +76,9 @@ HOP_SIZES = 16
 """How many times as large the large jumbo tuples are whose way to another worker is measured."""
 LEAST_WORK_NS = 200_000
 """The least time that the sink works on each jumbo tuple where taking in is measured."""
+LEAST_TAKING_S = 0.25
+"""The least time for which taking in is measured: it is a few percent of what the sink does, and a look may be a whole
+millisecond late."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -149,15 +152,25 @@ class Profiler:
         ]
         # many small ones fit into the ring, and the sink works for longer than the feed: it never waits
         work = max(int(2 * sent[sizes[0]]), LEAST_WORK_NS)
-        taken = self._hop_jumbo_ns(hop(self.graph, streams[most], sample, work), 2, sizes[0], OUT)
+        taken = self._take_jumbo_ns(hop(self.graph, streams[most], sample, work), sizes[0])
         return *line_through(points), round(max(taken - work, 0.0), 1)
 
-    def _hop_jumbo_ns(self, graph: Graph, workers: int, rows: int, end: str = FEED) -> float:
-        """Nanoseconds of processor time that one end takes for a jumbo tuple."""
+    def _hop_jumbo_ns(self, graph: Graph, workers: int, rows: int) -> float:
+        """Nanoseconds of processor time that the feed takes for a jumbo tuple, the median."""
+        return rows * self._hop_row_costs(graph, workers, rows, self.seconds, FEED).get("p50", 0.0)
+
+    def _take_jumbo_ns(self, graph: Graph, rows: int) -> float:
+        """The same of the sink in another worker, the mean: late looks change only the ends of it."""
+        seconds = max(self.seconds, LEAST_TAKING_S)
+        return rows * self._hop_row_costs(graph, 2, rows, seconds, OUT).get("mean", 0.0)
+
+    def _hop_row_costs(
+        self, graph: Graph, workers: int, rows: int, seconds: float, end: str
+    ) -> dict[str, float]:
         seen = watch_hop(
-            graph, self.deploy, self._cores, workers=workers, batch_size=rows, seconds=self.seconds, end=end
+            graph, self.deploy, self._cores, workers=workers, batch_size=rows, seconds=seconds, end=end
         )
-        return rows * row_costs(seen.looks, int(self.seconds * 1e9 / CHUNKS)).get("p50", 0.0)
+        return row_costs(seen.looks, int(seconds * 1e9 / CHUNKS))
 
     def _stage(self, stage: Stage, folder: Path) -> OperatorProfile:
         members = list(stage.members) if len(stage.members) > 1 else []
