@@ -39,19 +39,16 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
     return table, 0, first + batch._first, batch.rows
 
 
-def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -> ColumnTable | None:
-    """The descriptors of the columns of `frame_schema`, written to `table` unless there are some already. None: the rows are
-    events, picked from others by number, or a later part of a jumbo tuple. SchemaError: as `piece`."""
+def own_table(batch: Representation, frame_schema: Schema) -> ColumnTable | None:
+    """The descriptors of the columns of `frame_schema`. None: the rows are events, picked from others by number, or a later part
+    of a jumbo tuple. SchemaError: as `piece`."""
     source: Representation | None = batch
     while source is not None:
         if source._events is not None or source._values is not None or source._index is not None:
             return None
         source = source._parent
-    if batch.sealed()._jumbo is not None:
-        found, first = _described(batch, frame_schema)
-        return found if not first else None
-    table.fill(_descriptors(batch, frame_schema))
-    return table
+    found, first = _described(batch, frame_schema)
+    return found if not first else None
 
 
 def _picked(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, np.ndarray] | None:
@@ -88,22 +85,44 @@ def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable
         return jumbo.table(frame_schema), batch._first
     if batch._table is not None and batch._table[0] is frame_schema:
         return batch._table[1], 0
-    described = _descriptors(batch, frame_schema)
-    table = ColumnTable(len(described))
-    table.fill(described)
-    batch._table = (frame_schema, table)
-    return table, 0
-
-
-def _descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor]:
-    """Of the columns of a batch that `frame_schema` names, in its order."""
+    table = ColumnTable(len(frame_schema.fields))
     if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
         raise SchemaError(
             f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
         )
-    found = [_descriptor(batch, field.name) for field in batch.schema.fields]
+    system = _system_descriptors(batch, frame_schema)
+    whole, first, own = _whole(batch)
+    if whole.rows > batch.rows:  # which is divided into more batches, so that its table pays
+        described, before = _described(whole, batch.schema)
+        table.fill_from(described, before + first, [*own, *enumerate(system, len(batch._columns))])
+    else:
+        table.fill([*(_descriptor(batch, field.name) for field in batch.schema.fields), *system])
+    batch._table = (frame_schema, table)
+    return table, 0
+
+
+def _whole(batch: Representation) -> tuple[Representation, int, list[tuple[int, Descriptor]]]:
+    """(the batch that the rows are a run of, the row there that they begin with, the columns that are not that batch's, each by
+    its place)."""
+    own: dict[int, Descriptor] = {}
+    first = 0
+    while batch._index is None and (parent := batch._parent) is not None and parent.schema is batch.schema:
+        if batch._columns.count(None) < len(batch._columns):
+            for place, column in enumerate(batch._columns):
+                if column is not None and place not in own:
+                    own[place] = _later(column.descriptor, first)
+        first += batch._first
+        batch = parent
+    return batch, first, list(own.items())
+
+
+def _system_descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor]:
+    """Of the system columns that `frame_schema` names, in its order."""
+    if not frame_schema.system:
+        return []
+    found, system = [], batch.system
     for name in frame_schema.system:
-        column = batch.system.get(name)
+        column = system.get(name)
         if column is None:
             raise SchemaError(
                 f"rows of {batch.schema.name} carry no {name}: an operator dropped their lineage, which an ordered "
@@ -122,10 +141,14 @@ def _descriptor(batch: Representation, name: str) -> Descriptor:
             break
         first += batch._first
         batch, place = parent, above
-    found = batch._column(place).descriptor
+    return _later(batch._column(place).descriptor, first)
+
+
+def _later(column: Descriptor, first: int) -> Descriptor:
+    """The same column from row `first` on."""
     if not first:
-        return found
-    width, wide, begins, validity, data, offsets = found
+        return column
+    width, wide, begins, validity, data, offsets = column
     return width, wide, begins + first, validity, data, offsets
 
 

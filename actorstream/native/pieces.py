@@ -7,7 +7,7 @@ schema, no NumPy and no Arrow.
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from struct import Struct
@@ -22,6 +22,7 @@ from actorstream.native._core import ffi, lib
 Column = tuple[int, int, int, int, int, int]
 
 _COLUMN = "IIqQQQ"
+_ONE = Struct("<" + _COLUMN)
 _PIECE = Struct("<QQqq")
 _SLOT_BYTES = 32
 
@@ -59,6 +60,13 @@ class ColumnTable:
     def fill_one(self, column: Column) -> None:
         """`fill` of a table with one column, in a third of the time."""
         self._struct.pack_into(self._buffer, 0, *column)
+
+    def fill_from(self, table: ColumnTable, first: int, own: Iterable[tuple[int, Column]]) -> None:
+        """Describes the columns of another table from row `first` on; instead of them, or behind them, those of `own`, each
+        with its place."""
+        lib.as_columns_from(table.pointer, table.columns, first, self.pointer)
+        for place, column in own:
+            _ONE.pack_into(self._buffer, _ONE.size * place, *column)
 
     def open(self, address: int, nbytes: int, schema: int) -> int:
         """Describes the jumbo tuple at `address` (a block of `nbytes` bytes) and returns its rows.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from actorstream.events.sending import own_table
-from actorstream.native.pieces import ColumnTable
 from actorstream.runtime.routing import ByKey, selected
 from actorstream.runtime.send_lane import SendLane
 
@@ -51,7 +50,7 @@ class StreamEdge(OutEdge, Protocol):
 class RoutedEdge:
     """An edge that reaches the consumer's replicas by channels; the router chooses among them."""
 
-    __slots__ = ("_by_key", "_schema", "_table", "lanes", "router")
+    __slots__ = ("_by_key", "_schema", "lanes", "router")
 
     def __init__(self, router: Router, lanes: Sequence[SendLane]) -> None:
         self.router, self.lanes = router, lanes
@@ -59,7 +58,6 @@ class RoutedEdge:
         self._by_key = router if isinstance(router, ByKey) and encodes else None
         """The router, if consumers in other processes may get their rows straight from the columns of a batch."""
         self._schema = lanes[0].framing.schemas.plain
-        self._table = ColumnTable(len(self._schema.fields))
 
     def push(self, batch: Batch) -> None:
         lanes = self.lanes
@@ -71,7 +69,7 @@ class RoutedEdge:
     def _push_shares(self, router: ByKey, batch: Batch) -> bool:
         """Pushes a batch that native code can read row by row (`own_table`): a share for another process is encoded by one call
         of C, without a batch that says which rows it has. False: the batch is another kind of batch."""
-        table = own_table(batch, self._schema, self._table)
+        table = own_table(batch, self._schema)
         if table is None or not self.lanes[0].framing.is_plain(batch):
             return False
         index, address, counts = router.shares(batch, table)

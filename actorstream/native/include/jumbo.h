@@ -38,6 +38,8 @@ typedef struct as_piece {
     int64_t rows;               /* rows taken */
 } as_piece;                     /* 32 bytes; python writes it with struct "<QQqq" */
 
+/* Describes the rows from `first` on: `to[c]` is `from[c]` without the rows before. */
+void as_columns_from(const as_column *from, uint32_t columns, int64_t first, as_column *to);
 /* Bytes that writing the pieces takes; 0 with errno EOVERFLOW/EINVAL on bad arguments (no pieces, negative rows, widths
    that differ between pieces, offsets that run backwards). `table` (columns x 32 bytes) receives the column table. A
    variable column whose data exceeds 2^31 - 1 bytes gets wide offsets, any other narrow ones. A column has a bitmap if

@@ -95,6 +95,13 @@ static int measure_column(const as_piece *pieces, uint32_t count, uint32_t colum
     return reserve(end, (uint64_t)data, 1, &out->data) ? 0 : EOVERFLOW;
 }
 
+void as_columns_from(const as_column *from, uint32_t columns, int64_t first, as_column *to) {
+    for (uint32_t c = 0; c < columns; c++) {
+        to[c] = from[c];
+        to[c].first += first;
+    }
+}
+
 uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t columns, void *table) {
     slot *slots = table;
     if (pieces == NULL || count == 0 || columns > UINT16_MAX || (columns && table == NULL))

@@ -99,7 +99,7 @@ def test_what_is_encoded_is_what_the_batch_has(
     wanted = [*batch.schema.names(), *(SYSTEM if ordered else ())]
     arrived = decode(schema, encode([batch], None, schema))
     assert_same(arrived, model, wanted)
-    table = own_table(batch, schema, ColumnTable(len(schema.fields)))
+    table = own_table(batch, schema)
     if table is not None:  # rows straight from the columns, as a share of them is sent
         index = np.arange(batch.rows - 1, -1, -2, dtype=np.uint32)
         assert_same(gathered(schema, table, index), model[::-2], wanted)
