@@ -67,16 +67,17 @@ class Ascending:
         self.last = FRONTIER_MIN
         """Time of the last row, or the promised time if that is later."""
 
-    def take(self, batch: Batch, times: np.ndarray) -> Batch | None:
-        """The rows that may go now, all of them. Unsorted: they do not ascend."""
-        first = int(times[0])
+    def take(self, batch: Batch, times: np.ndarray, index: np.ndarray | None = None) -> Batch | None:
+        """The rows that may go now, all of them. Their times are those at `index`; None: all. Unsorted: they do not ascend."""
+        first = int(times[0 if index is None else index[0]])
         if first < self.last:
             raise Unsorted(0, first, self.last)
-        if len(times) > 1:
-            row = first_descent(times)
+        if batch.rows > 1:
+            row = first_descent(times, index)
             if row:
+                times = times if index is None else times[index]
                 raise Unsorted(row, int(times[row]), int(times[row - 1]), follows=True)
-            self.last = int(times[-1])
+            self.last = int(times[-1 if index is None else index[-1]])
         else:
             self.last = first
         return batch
@@ -103,8 +104,10 @@ class Sorted:
         self._held: list[Batch] = []
         self._least = 2**63 - 1
 
-    def take(self, batch: Batch, times: np.ndarray) -> Batch | None:
-        """Holds the rows. Unsorted: one is below what was promised."""
+    def take(self, batch: Batch, times: np.ndarray, index: np.ndarray | None = None) -> Batch | None:
+        """Holds the rows, whose times are those at `index`; None: all. Unsorted: one is below what was promised."""
+        if index is not None:
+            times = times[index]
         least = int(times.min())
         if least < self.promised:
             row = int(np.flatnonzero(times < self.promised)[0])
@@ -181,11 +184,19 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
 def last_time(batch: Batch) -> int:
     """The event time of the last row, without a look at the others. SchemaError: the rows have none."""
+    times, index = ungathered_times(batch)
+    if times is None:
+        return int(times_of(batch)[-1])
+    return int(times[batch.rows - 1 if index is None else index[-1]])
+
+
+def ungathered_times(batch: Batch) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Event times, and the uint32 places of those of the rows among them, None: these are all. No times: there are none."""
     name = batch.schema.event_time
     if name is None:
-        return int(times_of(batch)[-1])
+        return batch.event_times(), None
     column, index = batch.ungathered(name)
-    return int(column.data[column.first + (batch.rows - 1 if index is None else int(index[-1]))])
+    return column.data, index
 
 
 def times_of(batch: Batch) -> np.ndarray:

@@ -21,6 +21,20 @@ def test_the_first_value_below_the_one_before_it_is_found(values: list[int], ord
     assert first_descent(found) == by_numpy(found)
 
 
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20),
+    st.lists(st.integers(0, 19)),
+    st.booleans(),
+)
+def test_values_at_an_index_are_compared_as_they_are_gathered(
+    values: list[int], places: list[int], ordered: bool
+) -> None:
+    given_values = np.array(sorted(values) if ordered else values, np.int64)
+    index = np.array([place % len(values) for place in places], np.uint32)
+    assert first_descent(given_values, index) == by_numpy(given_values[index])
+    assert first_descent(given_values.repeat(2)[::2], index) == by_numpy(given_values[index])
+
+
 @pytest.mark.parametrize("count", [2, 511, 512, 513, 514, 1024, 1025, 1026, 5000])
 def test_a_descent_is_found_wherever_it_is_among_the_blocks(count: int) -> None:
     ascending = np.arange(count, dtype=np.int64) // 3 - 7

@@ -26,3 +26,11 @@ int64_t as_first_descent(const int64_t *given, int64_t count) {
     }
     return count;
 }
+
+int64_t as_first_descent_at(const int64_t *given, const uint32_t *index, int64_t count) {
+    const i64_any *values = given;
+    for (int64_t i = 1; i < count; i++)
+        if (values[index[i]] < values[index[i - 1]])
+            return i;
+    return count;
+}

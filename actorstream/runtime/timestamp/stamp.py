@@ -9,7 +9,15 @@ import numpy as np
 
 from actorstream.errors import OperatorError
 from actorstream.events.fields import WATERMARK
-from actorstream.ordering.timestamp import Ascending, Sorted, Unsorted, placed, repeated, times_of
+from actorstream.ordering.timestamp import (
+    Ascending,
+    Sorted,
+    Unsorted,
+    placed,
+    repeated,
+    times_of,
+    ungathered_times,
+)
 from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.lineage import dropped
 from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
@@ -56,7 +64,7 @@ class TimestampStamp(Stamp):
             self.replica.send(batch, output)
             return
         batch = batch.sealed()  # type: ignore[assignment]
-        times = None
+        times = index = None
         if self._is_source:
             if not self.sorts:
                 times = batch.event_times()  # as the watermarks have asked for
@@ -66,11 +74,11 @@ class TimestampStamp(Stamp):
         elif self.described.columns and not self.described.places:
             batch = self._descended(batch, output)
         if times is None:
-            times = batch.event_times()
+            times, index = ungathered_times(batch)
         if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
-            batch, times = self._timed(batch)
+            (batch, times), index = self._timed(batch), None
         try:
-            out = sequence.take(batch, times)
+            out = sequence.take(batch, times, index)
         except Unsorted as error:
             raise self._refused(error, batch, output) from None
         if out is not None:
