@@ -69,6 +69,7 @@ class Run(NamedTuple):
     batch: Batch
     frames: int
     """Frames of the run that are still in the channel and leave it with the run; 0: they have left it."""
+    nbytes: int
 
 
 class LaneRows:
@@ -103,7 +104,7 @@ class LaneRows:
         same payload."""
         count, rows = self.lane.channel.run(MOST_RUN, self.open)
         batch = self.order.prepared(self._decoded(frame, rows), frame)
-        self.runs.append(Run(batch, count))
+        self.runs.append(Run(batch, count, count * frame.nbytes))
         self.open += count
         return batch
 
@@ -119,7 +120,7 @@ class LaneRows:
 
     def append(self, batch: Batch) -> None:
         """Keeps rows that have left the channel before."""
-        self.runs.append(Run(batch, 0))
+        self.runs.append(Run(batch, 0, batch.nbytes))
         self.buffered += batch.nbytes
 
     def buffer(self) -> None:
@@ -132,12 +133,14 @@ class LaneRows:
         for at in range(len(runs) - 1, -1, -1):
             if not runs[at].frames:
                 break
-            self.buffered += runs[at].batch.nbytes
-            runs[at] = Run(runs[at].batch, 0)
+            self.buffered += runs[at].nbytes
+            runs[at] = runs[at]._replace(frames=0)
 
     def drop(self) -> None:
         """Drops the rows that were taken in last: none of them is left."""
-        self.runs.pop()
+        run = self.runs.pop()
+        if not run.frames:
+            self.buffered -= run.nbytes
         self.buffer()
 
     def is_crowded(self, most: int) -> bool:
@@ -156,7 +159,7 @@ class LaneRows:
             self.lane.consume_run(run.frames)
             self.open -= run.frames
         else:
-            self.buffered = max(0, self.buffered - run.batch.nbytes)
+            self.buffered -= run.nbytes
 
 
 def saved_lane(rows: LaneRows, saved: list[SavedRows]) -> tuple[str, int, list[SavedRows]]:
