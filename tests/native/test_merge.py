@@ -75,6 +75,32 @@ def plays(draw: st.DrawFn) -> tuple[list[int], int, list[list[list[tuple[int, ..
     return ranks, ties, lanes, draw(st.randoms(use_true_random=False))
 
 
+@st.composite
+def tied_pairs(draw: st.DrawFn) -> tuple[list[int], int, list[list[list[tuple[int, ...]]]], Any]:
+    """Two lanes of one rank with rows of few times, which the last of two tie columns tells apart. They alternate row by row, or
+    in runs, and a few rows may be in both lanes."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, times, run, both = (
+        draw(st.sampled_from(some)) for some in ((100, 600, 1500), (1, 2, 30), (1, 3, 40), (0, 0, 2))
+    )
+    places = random.permutation(rows * 100)[:rows]
+    time = random.integers(0, times, rows) // run
+    owner = (
+        random.integers(0, 2, rows // run + 1).repeat(run)[:rows] if run > 1 else random.integers(0, 2, rows)
+    )
+    every = sorted(zip(time.tolist(), [0] * rows, places.tolist()))
+    lanes: list[list[tuple[int, ...]]] = [[], []]
+    for row, lane in zip(every, owner.tolist()):
+        lanes[lane].append(row)
+    for row in random.permutation(rows)[:both].tolist():
+        lanes[1 - owner[row]].append(every[row])
+    cut = [
+        [sorted(lane)[:at], sorted(lane)[at:]]
+        for lane, at in zip(lanes, random.integers(0, rows, 2).tolist())
+    ]
+    return [0, 0], 2, cut, draw(st.randoms(use_true_random=False))
+
+
 def test_lanes_of_any_number_are_merged_as_by_looking_at_all_of_them_for_each_row() -> None:
     """Under AddressSanitizer and UBSan: up to 80 lanes whose promises rise as rows come."""
     run_random("merge_random", sources("merge"), 400)
@@ -91,7 +117,9 @@ def test_a_row_of_the_greatest_time_waits_for_a_lane_that_can_still_bring_one_be
 
 
 @MANY
-@given(plays(), st.sampled_from([1, 3, 100, 5000]), st.sampled_from([1, 2, 64]))
+@given(
+    st.one_of(plays(), tied_pairs()), st.sampled_from([1, 3, 100, 5000]), st.sampled_from([1, 2, 64, 6000])
+)
 def test_rows_come_in_order_and_as_soon_as_they_are_ready(play: Any, limit: int, shortest: int) -> None:
     ranks, ties, lanes, random = play
     merge, model = Merge(ranks, ties), Model(ranks)

@@ -16,7 +16,7 @@ uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties,
 uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint64_t shortest,
                         uint16_t *tags, uint32_t *lane) {
     uint64_t done = 0;
-    bool tied = false;
+    bool tied = false, quarters = true;
     uint32_t from;
     while (done < limit) {
         const uint64_t run = merge_run(lanes, count, ties, limit - done, &from);
@@ -40,7 +40,7 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
         int64_t end;
         merge_two(lanes, count, &a, &b, &end);
         if (b != NULL && a->time[a->first] < end)
-            more = merge_tied_pair(lanes, a, b, ties, limit - done, tags + done);
+            more = merge_tied_pair(lanes, a, b, ties, limit - done, tags + done, &quarters);
         if (more == 0 && !tied) /* rows that tie once do so again and again */
             more = merge_spell(lanes, count, limit - done, tags + done, &tied);
         if (more == 0 && b != NULL)

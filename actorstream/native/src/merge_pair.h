@@ -6,7 +6,8 @@
 
 enum {
     PAIR_RUN = 16, /* rows of one lane in a row, from which on they are a run to find by galloping */
-    PAIR_ROWS = 512 /* of each lane, in which it is looked at once how many are alike */
+    PAIR_ROWS = 512, /* of each lane, in which it is looked at once how many are alike */
+    PAIR_LEAST = 64 /* rows that are worth being divided into quarters */
 };
 
 static inline bool merge_is_alike(const as_merge_lane *lane, uint64_t row, uint32_t ties) {
@@ -30,10 +31,56 @@ static inline uint64_t merge_alike(const as_merge_lane *lane, uint64_t most, uin
 #undef IS_ALIKE
 }
 
+/* How many of the first `done` rows of two sorted columns are `left`'s, neither of which has fewer rows; where values are equal
+   `right`'s go first. */
+static inline uint64_t merge_split(const int64_t *left, const int64_t *right, uint64_t done) {
+    uint64_t low = 0, high = done;
+    while (low < high) {
+        const uint64_t middle = (low + high) / 2;
+        const bool before = left[middle] < right[done - 1 - middle];
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+/* Tags the first rows of two sorted columns, a multiple of 4, neither of which has fewer. They are divided into quarters, which
+   are merged side by side: a step waits for the one before it in its own quarter only. `lefts`: how many are `left`'s. False:
+   two values are equal, or a quarter is almost all of one column; the tags mean nothing. */
+static inline bool merge_quarters(const int64_t *left, const int64_t *right, uint64_t rows, const uint64_t names[2],
+                                  uint16_t *tags, uint64_t *lefts) {
+    const uint64_t part = rows / 4;
+    uint64_t i0 = 0, i1 = merge_split(left, right, part), i2 = merge_split(left, right, 2 * part),
+             i3 = merge_split(left, right, 3 * part), equal = 0;
+    const uint64_t few = part / 8;
+    const uint64_t shares[4] = {i1, i2 - i1, i3 - i2, merge_split(left, right, 4 * part) - i3};
+    for (int quarter = 0; quarter < 4; quarter++)
+        equal |= shares[quarter] < few || shares[quarter] > part - few;
+#define STEP(quarter, i)                                                                                               \
+    do {                                                                                                               \
+        const uint64_t at = (quarter) * part + k;                                                                      \
+        const int64_t x = left[i], y = right[at - (i)];                                                                \
+        const uint64_t takes = x < y;                                                                                  \
+        equal |= x == y;                                                                                               \
+        tags[at] = (uint16_t)((names[1] & -takes) | (names[0] & (takes - 1)));                                         \
+        i += takes;                                                                                                    \
+    } while (0)
+    for (uint64_t k = 0; k < part && !equal; k++) {
+        STEP(0, i0);
+        STEP(1, i1);
+        STEP(2, i2);
+        STEP(3, i3);
+        __asm__ volatile("" : "+r"(i0), "+r"(i1), "+r"(i2), "+r"(i3)); /* or they become branches */
+    }
+#undef STEP
+    *lefts = i3;
+    return !equal;
+}
+
 /* If the next rows of two lanes of one rank are alike in all but one tie column, and perhaps those behind it: tags them by
    that column, without a branch that depends on it, while no run is long. Moves `first` past them. 0: they are not. */
 static inline uint64_t merge_tied_pair(const as_merge_lane *lanes, as_merge_lane *a, as_merge_lane *b, uint32_t ties,
-                                       uint64_t limit, uint16_t *tags) {
+                                       uint64_t limit, uint16_t *tags, bool *quarters) {
     uint32_t by = 0;
     if (a->time[a->first] != b->time[b->first] || a->rank != b->rank)
         return 0;
@@ -47,6 +94,16 @@ static inline uint64_t merge_tied_pair(const as_merge_lane *lanes, as_merge_lane
     const uint64_t names[2] = {(uint16_t)(b - lanes), (uint16_t)(a - lanes)};
     const int64_t *left = a->tie[by] + a->first, *right = b->tie[by] + b->first;
     uint64_t i = 0, j = 0, done = 0, run = 0, before = 2;
+    const uint64_t both = (rows < others ? rows : others) / 4 * 4;
+    if (*quarters && both >= PAIR_LEAST) {
+        *quarters = merge_quarters(left, right, both, names, tags, &i);
+        if (*quarters) {
+            a->first += i;
+            b->first += both - i;
+            return both;
+        }
+        i = 0;
+    }
     while (done < limit && i < rows && j < others && run < PAIR_RUN) {
         const int64_t x = left[i], y = right[j];
         if (x == y)
