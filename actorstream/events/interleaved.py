@@ -3,7 +3,7 @@ nobody asks for costs nothing (docs/architecture.md: selections are gathered at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -48,11 +48,7 @@ class InterleavedBatch(Batch):
 
     def _find_system(self) -> dict[str, Column]:
         batches = self._sources()
-        return {
-            name: self._put_together(system_columns(batches, name))
-            for name in self._wanted
-            if carry_together(batches, name)
-        }
+        return {name: self._put_together(system_columns(batches, name)) for name in self.carried()}
 
     def _sources(self) -> list[Batch]:
         """The batches of the parts, each once."""
@@ -88,10 +84,11 @@ class InterleavedBatch(Batch):
             self._numbers = self._gather.column(numbers)
         return self._numbers  # type: ignore[no-any-return]
 
-    def carries(self, name: str) -> bool:
+    def carried(self) -> Collection[str]:
         if self._system is not None:
-            return name in self._system
-        return name in self._wanted and carry_together(self._sources(), name)
+            return self._system
+        batches = self._sources()
+        return [name for name in self._wanted if carry_together(batches, name)]
 
     @property
     def nbytes(self) -> int:

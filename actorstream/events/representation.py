@@ -6,7 +6,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -137,17 +137,21 @@ class Representation(msgspec.Struct, eq=False, gc=False):
 
     def carries(self, name: str) -> bool:
         """Whether the rows carry a system column other than `_time`; no column is made for that."""
+        return name in self.carried()
+
+    def carried(self) -> Collection[str]:
+        """The system columns that the rows carry, `_time` apart; no column is made for that."""
         batch: Representation | None = self
         while batch is not None:
             if batch._system is not None:
-                return name in batch._system
+                return batch._system
             if batch._frame_schema is not None:
-                return name in batch._frame_schema.system
+                return batch._frame_schema.system
             if batch.gathers and batch is not self:
-                return batch.carries(name)
+                return batch.carried()
             lineage = batch._lineage
-            batch = lineage if isinstance(lineage, Representation) else batch._parent
-        return False
+            batch = lineage if lineage is not None and type(lineage) is not np.ndarray else batch._parent  # type: ignore[assignment]
+        return ()
 
     def _find_system(self) -> dict[str, Column]:
         if self._frame_schema is not None:

@@ -66,7 +66,9 @@ def edge_schemas_of(
             continue
         timed_here = () if schema.event_time is not None else (TIME,)
         plain = schema.with_system((*timed_here, *places)) if timed_here or places else schema
-        if timestamp and edge.index in timestamp.edges:  # rows behind their watermark are late: the source leaves them out
+        if (
+            timestamp and edge.index in timestamp.edges
+        ):  # rows behind their watermark are late: the source leaves them out
             found[edge.index] = EdgeSchemas(plain)
         else:
             found[edge.index] = EdgeSchemas(plain, schema.with_system((*plain.system, WATERMARK)))

@@ -112,9 +112,8 @@ class TimestampStamp(Stamp):
         system: dict[str, Any] = {}
         if described.ordinal:
             system[described.ordinal] = self._base + self._running(output, batch.rows)
-        missing = [
-            name for name in described.columns if name != described.ordinal and not batch.carries(name)
-        ]
+        carried = batch.carried()
+        missing = [name for name in described.columns if name != described.ordinal and name not in carried]
         if missing and ORIGIN not in missing and POSITION not in missing:  # ordinals of other inputs
             system.update({name: repeated(0, batch.rows) for name in missing})
             missing = []
