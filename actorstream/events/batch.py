@@ -369,12 +369,12 @@ def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaE
 
 def carry_together(batches: Sequence[Batch], name: str) -> bool:
     """Whether their rows, put together, have a system column: all batches must have it; of WATERMARK one is enough."""
-    return (any if name == WATERMARK else all)(batch.carries(name) for batch in batches)
+    return (any if name == WATERMARK else all)(name in batch.carried() for batch in batches)
 
 
 def system_columns(batches: Sequence[Batch], name: str) -> list[Column]:
     """Of batches that `carry_together` a system column, each one's; rows of batches without watermarks are in time."""
-    return [batch.system[name] if batch.carries(name) else _in_time(batch.rows) for batch in batches]
+    return [batch.system[name] if name in batch.carried() else _in_time(batch.rows) for batch in batches]
 
 
 def _in_time(rows: int) -> Column:

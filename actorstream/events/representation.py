@@ -135,10 +135,6 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._system = self._find_system()
         return self._system
 
-    def carries(self, name: str) -> bool:
-        """Whether the rows carry a system column other than `_time`; no column is made for that."""
-        return name in self.carried()
-
     def carried(self) -> Collection[str]:
         """The system columns that the rows carry, `_time` apart; no column is made for that."""
         batch: Representation | None = self

@@ -80,7 +80,7 @@ class Framing:
     def schema(self, batch: Batch) -> Schema:
         """The schema that a batch travels in."""
         marked = self.schemas.marked
-        return self.schemas.plain if marked is None or not batch.carries(WATERMARK) else marked
+        return self.schemas.plain if marked is None or WATERMARK not in batch.carried() else marked
 
     def whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""

@@ -203,7 +203,7 @@ class Replica:
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
         if self._behind is not None:
-            self.descent = self._behind if batch.carries(WATERMARK) else None
+            self.descent = self._behind if WATERMARK in batch.carried() else None
         if self.descent is not None:
             self.descent.source = batch
         self.context.input = source

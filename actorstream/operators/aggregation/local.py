@@ -145,7 +145,7 @@ class LocalPanes(Paned):
     def single(self, batch: Batch) -> Batch | None:
         """Each row as a cell of its own, those of a pane together; None: some rows are behind or of no valid time, and
         have to be added. RowErrors as for `add`."""
-        times = None if batch.carries(WATERMARK) else times_of(batch)
+        times = None if WATERMARK in batch.carried() else times_of(batch)
         if (
             times is None
             or not batch.rows

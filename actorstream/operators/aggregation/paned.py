@@ -102,7 +102,7 @@ class Paned:
         if self.whole:
             self._add_whole(batch)
             return None
-        if not batch.carries(WATERMARK):
+        if WATERMARK not in batch.carried():
             known = known_times(batch) or UNKNOWN
             if self.panes.add(self._inputs.fill(batch), batch.rows, self._low, ALL, known):
                 return None
@@ -118,7 +118,7 @@ class Paned:
         """`add` as a job of a pool; None: some rows are behind their watermark. RowErrors as for `add`."""
         if self.whole:
             return self.panes.job(self._inputs.fill(batch), batch.rows, 0)
-        if batch.carries(WATERMARK):
+        if WATERMARK in batch.carried():
             return None
         return self.panes.job(self._inputs.fill(batch), batch.rows, self._low, known_times(batch) or UNKNOWN)
 

@@ -129,7 +129,7 @@ class SourceChain:
         """Takes a batch that the source has read, all of its rows or none. False: it is to go the way of batches, and all has
         been settled. `entered`: when it was asked for."""
         try:
-            if self.makes_rows or not self.is_linked or batch.carries(WATERMARK):
+            if self.makes_rows or not self.is_linked or WATERMARK in batch.carried():
                 raise UnlinkedError
             batch = self._unit.head.fitting(batch, "default")
             columns = [batch.column(name).descriptor for name in self._names]

@@ -232,7 +232,7 @@ def _end(consumer: Replica) -> Replica | None:
 def _admitted(end: Replica, state: PanesStep, batch: Batch) -> bool:
     """Whether a state takes a batch, which it is told the event times of. False: the batch is to go through the hooks."""
     admission = end.actor.admits()  # type: ignore[attr-defined]
-    if admission.room <= 0 or end.paused or batch.carries(WATERMARK):
+    if admission.room <= 0 or end.paused or WATERMARK in batch.carried():
         return False
     state.late_below(admission.low)
     state.bounds[0], state.bounds[1] = known_times(batch) or UNKNOWN

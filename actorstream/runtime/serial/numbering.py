@@ -214,7 +214,7 @@ class Follower(SerialStamp):
         elif described.places:
             system = {POSITION: self.base + running if phase else running}
         else:
-            if not batch.carries(POSITION):
+            if POSITION not in batch.carried():
                 raise dropped(batch, POSITION, "a serial edge")
             system = {}
         if described.ordinal:

@@ -94,10 +94,10 @@ class TimestampStamp(Stamp):
     def _of_source(self, batch: Batch) -> Batch:
         """The rows of a source with their places; late rows are sent to the output `late`."""
         columns = self.described.columns
-        if columns and not batch.carries(ORIGIN):
+        if columns and ORIGIN not in batch.carried():
             source: Any = self.replica.actor
             batch = placed(batch, source.origin, source.row)
-        if self.sorts and batch.carries(WATERMARK):
+        if self.sorts and WATERMARK in batch.carried():
             marks = batch.system[WATERMARK].data
             late = marks > FRONTIER_MIN
             rows = batch.take(late)

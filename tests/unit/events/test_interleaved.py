@@ -148,7 +148,7 @@ def test_some_of_the_rows_carry_what_all_parts_carry() -> None:
     tags = np.array([0, 1, 0, 1, 0, 1], np.uint16)
     both = interleaved(schema, [Interleaving(tags, [(parts[0], 0), (parts[1], 0)])])
     for batch in (both, both.take(np.array([1, 4])), both.slice(1, 2), both.with_columns(name=["n"] * 6)):
-        assert [name for name in ("_position", "_watermark", "_origin") if batch.carries(name)] == [
+        assert [name for name in ("_position", "_watermark", "_origin") if name in batch.carried()] == [
             "_position",
             "_watermark",
         ]
@@ -164,6 +164,6 @@ def test_where_some_parts_have_rows_behind_their_watermark_the_others_are_in_tim
         (mixed.take(np.array([1, 4])), [IN_TIME, 2]),
         (Batch.concat([rows_of(2, 1, "local"), behind]), [IN_TIME, IN_TIME, 0, 1, 2]),
     ):
-        assert batch.carries(WATERMARK)
+        assert WATERMARK in batch.carried()
         assert batch.system[WATERMARK].tolist() == marks
-        assert not batch.carries("_position"), "not all have it"
+        assert "_position" not in batch.carried(), "not all have it"

@@ -62,5 +62,5 @@ def test_rows_out_of_order_are_behind_their_watermark_where_they_are_sorted(
     first = rows(20, 50, 10, 40)
     unit._send(first, 1, 1)
     assert known_times(first) is None
-    assert sent[0].carries(WATERMARK)
+    assert WATERMARK in sent[0].carried()
     assert (sent[0].system[WATERMARK].data > -(2**63)).tolist() == [False, False, True, True]
