@@ -176,17 +176,18 @@ hosts = [{ address = "127.0.0.1", port = 20999 }, { address = "127.0.0.1", port 
 def test_ranks_that_have_not_begun_end_with_one_line_each(
     tmp_path: Path, here: Announcements, number: int
 ) -> None:
-    slow = 'with open("here", "w") as here:\n    here.write("x")\nopen("go").read()\n'
-    slow += "from tests.integration.parts import Double\n"
+    # a blocking call would not hear of a signal that came just before it
+    slow = 'import time\nwith open("here", "w") as here:\n    here.write("x")\nwhile True:\n    time.sleep(0.01)\n'
     (tmp_path / "slow.py").write_text(slow)
-    os.mkfifo(tmp_path / "go")
     write(tmp_path, SOURCE, DOUBLE.replace("tests.integration.parts", "slow"), SINK)
     (tmp_path / "hosts.toml").write_text(HOSTS)
     key = tmp_path / "keys/job.key"
     subprocess.run([sys.executable, "-m", "actorstream", "keys", "keys"], cwd=tmp_path, check=True)
     words = ["topology.toml", "--deploy", "hosts.toml", "--set", f"deploy.network.key={key}", "--rank"]
     with launched(tmp_path, *words, 0) as one, launched(tmp_path, *words, 1) as other:
-        assert here.wait(one)
+        for run in (one, other):
+            assert here.wait(run)
+            assert os.read(here.descriptor, 1) == b"x"
         for run in (one, other):
             os.kill(run.pid, number)
         for run in (one, other):
