@@ -367,6 +367,13 @@ def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaE
     return SchemaError(f"{schema.name} has a field {name!r} that the columns do not give{known}")
 
 
+def unmarked(batch: Batch) -> Batch:
+    """The rows, which carry a watermark, without it."""
+    made = batch.with_system()
+    made._system = {name: column for name, column in batch.system.items() if name != WATERMARK}
+    return made
+
+
 def carry_together(batches: Sequence[Batch], name: str) -> bool:
     """Whether their rows, put together, have a system column: all batches must have it; of WATERMARK one is enough."""
     return (any if name == WATERMARK else all)(name in batch.carried() for batch in batches)

@@ -37,6 +37,7 @@ class InterleavedBatch(Batch):
     _parts: Sequence[Part | None] = ()
     """Those of the first interleaving, then those of the next."""
     _wanted: Sequence[str] = ()
+    _carried: list[str] | None = None
     _numbers: Any = None
     _batches: list[Batch] | None = None
     _gather: Any = None
@@ -87,8 +88,9 @@ class InterleavedBatch(Batch):
     def carried(self) -> Collection[str]:
         if self._system is not None:
             return self._system
-        batches = self._sources()
-        return [name for name in self._wanted if carry_together(batches, name)]
+        if self._carried is None:
+            self._carried = [name for name in self._wanted if carry_together(self._sources(), name)]
+        return self._carried
 
     @property
     def nbytes(self) -> int:

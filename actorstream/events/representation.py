@@ -136,7 +136,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         return self._system
 
     def carried(self) -> Collection[str]:
-        """The system columns that the rows carry, `_time` apart; no column is made for that."""
+        """The system columns that the rows carry (`_time` may be missing); no column is made for that."""
         batch: Representation | None = self
         while batch is not None:
             if batch._system is not None:

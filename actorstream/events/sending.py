@@ -85,35 +85,40 @@ def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable
         return jumbo.table(frame_schema), batch._first
     if batch._table is not None and batch._table[0] is frame_schema:
         return batch._table[1], 0
-    table = ColumnTable(len(frame_schema.fields))
     if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
         raise SchemaError(
             f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
         )
     system = _system_descriptors(batch, frame_schema)
-    whole, first, own = _whole(batch)
-    if whole.rows > batch.rows:  # which is divided into more batches, so that its table pays
-        described, before = _described(whole, batch.schema)
-        table.fill_from(described, before + first, [*own, *enumerate(system, len(batch._columns))])
-    else:
+    table = ColumnTable(len(frame_schema.fields))
+    part = _part(batch)
+    if part is None:
         table.fill([*(_descriptor(batch, field.name) for field in batch.schema.fields), *system])
+    else:
+        whole, first, own = part
+        described, before = _described(whole, batch.schema)
+        table.fill_from(described, before + first, [*own.items(), *enumerate(system, len(batch._columns))])
     batch._table = (frame_schema, table)
     return table, 0
 
 
-def _whole(batch: Representation) -> tuple[Representation, int, list[tuple[int, Descriptor]]]:
-    """(the batch that the rows are a run of, the row there that they begin with, the columns that are not that batch's, each by
-    its place)."""
+def _part(batch: Representation) -> tuple[Representation, int, dict[int, Descriptor]] | None:
+    """(the batch that the rows are a part of, the row there that they begin with, the columns that are not that batch's, by their
+    places), if that batch has all of its columns: it is cut into several batches, and they share its description."""
+    whole, first, levels = batch, 0, []
+    while whole._index is None and (parent := whole._parent) is not None and parent.schema is batch.schema:
+        levels.append((whole, first))
+        first += whole._first
+        whole = parent
+    if whole.rows == batch.rows or None in whole._columns:
+        return None
     own: dict[int, Descriptor] = {}
-    first = 0
-    while batch._index is None and (parent := batch._parent) is not None and parent.schema is batch.schema:
-        if batch._columns.count(None) < len(batch._columns):
-            for place, column in enumerate(batch._columns):
+    for level, at in levels:
+        if level._columns.count(None) < len(level._columns):
+            for place, column in enumerate(level._columns):
                 if column is not None and place not in own:
-                    own[place] = _later(column.descriptor, first)
-        first += batch._first
-        batch = parent
-    return batch, first, list(own.items())
+                    own[place] = _later(column.descriptor, at)
+    return whole, first, own
 
 
 def _system_descriptors(batch: Representation, frame_schema: Schema) -> list[Descriptor]:

@@ -68,18 +68,15 @@ class Ascending:
         """Time of the last row, or the promised time if that is later."""
 
     def take(self, batch: Batch, times: np.ndarray, index: np.ndarray | None = None) -> Batch | None:
-        """The rows that may go now, all of them. Their times are those at `index`; None: all. Unsorted: they do not ascend."""
+        """The rows that may go now, all of them. index: where their times are in `times`. Unsorted: they do not ascend."""
         first = int(times[0 if index is None else index[0]])
         if first < self.last:
             raise Unsorted(0, first, self.last)
-        if batch.rows > 1:
-            row = first_descent(times, index)
-            if row:
-                times = times if index is None else times[index]
-                raise Unsorted(row, int(times[row]), int(times[row - 1]), follows=True)
-            self.last = int(times[-1 if index is None else index[-1]])
-        else:
-            self.last = first
+        row = first_descent(times, index) if batch.rows > 1 else 0
+        if row:
+            times = times if index is None else times[index]
+            raise Unsorted(row, int(times[row]), int(times[row - 1]), follows=True)
+        self.last = int(times[-1 if index is None else index[-1]])
         return batch
 
     def release(self, frontier: int) -> Batch | None:
@@ -105,7 +102,7 @@ class Sorted:
         self._least = 2**63 - 1
 
     def take(self, batch: Batch, times: np.ndarray, index: np.ndarray | None = None) -> Batch | None:
-        """Holds the rows, whose times are those at `index`; None: all. Unsorted: one is below what was promised."""
+        """Holds the rows. index: where their times are in `times`. Unsorted: one is below what was promised."""
         if index is not None:
             times = times[index]
         least = int(times.min())
@@ -186,12 +183,13 @@ def last_time(batch: Batch) -> int:
     """The event time of the last row, without a look at the others. SchemaError: the rows have none."""
     times, index = ungathered_times(batch)
     if times is None:
-        return int(times_of(batch)[-1])
+        times = times_of(batch)
     return int(times[batch.rows - 1 if index is None else index[-1]])
 
 
 def ungathered_times(batch: Batch) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Event times, and the uint32 places of those of the rows among them, None: these are all. No times: there are none."""
+    """Event times, and if these are of more rows than the batch, the uint32 places of the batch's own among them. No times: there
+    are none."""
     name = batch.schema.event_time
     if name is None:
         return batch.event_times(), None

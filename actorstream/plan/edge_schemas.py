@@ -27,7 +27,8 @@ class EdgeSchemas(msgspec.Struct, frozen=True):
 
     Attributes:
         plain: of most jumbo tuples.
-        marked: of those with rows behind their watermark, which carry it; None if nobody downstream would look.
+        marked: of those with rows behind their watermark, which carry it; None if nobody downstream would look, or the rows are
+            in timestamp order: a source sends those behind to its output `late`.
     """
 
     plain: Schema
@@ -59,19 +60,16 @@ def edge_schemas_of(
     for edge in graph.edges:
         schema = graph.schema(edge)
         places = serial.producers[edge.producer].columns if serial and edge.index in serial.edges else ()
-        if timestamp and edge.index in timestamp.edges:
+        by_time = timestamp is not None and edge.index in timestamp.edges
+        if timestamp is not None and by_time:
             places = timestamp.producers[edge.producer].columns
         if edge.static or edge.consumer not in listening or edge.producer not in timed:
             found[edge.index] = EdgeSchemas(schema.with_system(places) if places else schema)
             continue
         timed_here = () if schema.event_time is not None else (TIME,)
         plain = schema.with_system((*timed_here, *places)) if timed_here or places else schema
-        if (
-            timestamp and edge.index in timestamp.edges
-        ):  # rows behind their watermark are late: the source leaves them out
-            found[edge.index] = EdgeSchemas(plain)
-        else:
-            found[edge.index] = EdgeSchemas(plain, schema.with_system((*plain.system, WATERMARK)))
+        marked = None if by_time else schema.with_system((*plain.system, WATERMARK))
+        found[edge.index] = EdgeSchemas(plain, marked)
     return found
 
 

@@ -77,7 +77,7 @@ HOP_SIZES = 16
 LEAST_WORK_NS = 200_000
 """The least time that the sink works on each jumbo tuple where taking in is measured."""
 LEAST_TAKING_S = 0.25
-"""The least time for which taking in is measured: it is a few percent of what the sink does, and a look may be a whole
+"""The least time for which taking in is measured: the sink does little else but its known work, and a look may be a whole
 millisecond late."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
@@ -160,7 +160,8 @@ class Profiler:
         return rows * self._hop_row_costs(graph, workers, rows, self.seconds, FEED).get("p50", 0.0)
 
     def _take_jumbo_ns(self, graph: Graph, rows: int) -> float:
-        """The same of the sink in another worker, the mean: late looks change only the ends of it."""
+        """The same of the sink in another worker, the mean: a look that is late moves only the ends of the measured
+        time."""
         seconds = max(self.seconds, LEAST_TAKING_S)
         return rows * self._hop_row_costs(graph, 2, rows, seconds, OUT).get("mean", 0.0)
 

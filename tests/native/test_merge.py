@@ -160,6 +160,32 @@ def test_rows_come_in_order_and_as_soon_as_they_are_ready(play: Any, limit: int,
         merge.promise(lane, model.bounds[lane])
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_each_row_comes_once_also_where_rows_of_one_time_are_not_in_the_order_of_their_ties(
+    seed: int,
+) -> None:
+    """An operator may emit the rows of one second in any order."""
+    random = np.random.default_rng(seed)
+    merge, rows = Merge([0, 0], 2), 600
+    places = np.arange(2 * rows)
+    if seed % 2:
+        at = random.permutation(rows - 1)[:20] * 2
+        places[at], places[at + 2] = places[at + 2].copy(), places[at].copy()  # of the same lane
+    else:
+        random.shuffle(places)
+    for lane in range(2):
+        ties = [np.zeros(rows, np.int64), np.ascontiguousarray(places[lane::2])]
+        merge.fill(lane, np.zeros(rows, np.int64), ties)
+        merge.promise(lane, ENDED)
+    left = [rows, rows]
+    while (found := merge.ready(512))[0]:
+        count, lane, tags = found
+        given = tags.tolist() if lane is None else [lane] * count
+        left = [left[lane] - given.count(lane) for lane in range(2)]
+        assert [merge.left(lane) for lane in range(2)] == left
+    assert left == [0, 0]
+
+
 def test_all_rows_go_once_every_lane_has_ended() -> None:
     random = np.random.default_rng(7)
     lanes = [np.sort(random.integers(0, 10_000, 5000)) for _ in range(5)]

@@ -1,5 +1,5 @@
 /* Two lanes that alternate finely. Where many rows are alike in time, as those of one second are, the tie column that differs
-   orders them: 4 ns a row instead of 7. See include/merge.h. */
+   orders them: 2 to 4 ns a row instead of 7. See include/merge.h. */
 #ifndef ACTORSTREAM_MERGE_PAIR_H
 #define ACTORSTREAM_MERGE_PAIR_H
 #include "merge_run.h"
@@ -31,8 +31,8 @@ static inline uint64_t merge_alike(const as_merge_lane *lane, uint64_t most, uin
 #undef IS_ALIKE
 }
 
-/* How many of the first `done` rows of two sorted columns are `left`'s, neither of which has fewer rows; where values are equal
-   `right`'s go first. */
+/* How many of the first `done` rows of the merge of two columns are `left`'s. Each column has at least `done` values; of equal
+   values `right`'s goes first. */
 static inline uint64_t merge_split(const int64_t *left, const int64_t *right, uint64_t done) {
     uint64_t low = 0, high = done;
     while (low < high) {
@@ -44,28 +44,30 @@ static inline uint64_t merge_split(const int64_t *left, const int64_t *right, ui
     return low;
 }
 
-/* Tags the first rows of two sorted columns, a multiple of 4, neither of which has fewer. They are divided into quarters, which
-   are merged side by side: a step waits for the one before it in its own quarter only. `lefts`: how many are `left`'s. False:
-   two values are equal, or a quarter is almost all of one column; the tags mean nothing. */
+/* Tags the first `rows` rows of the merge of two columns, a multiple of 4; each column has at least as many values. The rows are
+   divided into quarters, which are merged side by side: a step waits for the one before it in its own quarter only. `lefts`: how
+   many of the rows are `left`'s. False: two values are equal, a quarter is almost all of one column, or a column is not sorted;
+   the tags mean nothing then. */
 static inline bool merge_quarters(const int64_t *left, const int64_t *right, uint64_t rows, const uint64_t names[2],
                                   uint16_t *tags, uint64_t *lefts) {
-    const uint64_t part = rows / 4;
-    uint64_t i0 = 0, i1 = merge_split(left, right, part), i2 = merge_split(left, right, 2 * part),
-             i3 = merge_split(left, right, 3 * part), equal = 0;
-    const uint64_t few = part / 8;
-    const uint64_t shares[4] = {i1, i2 - i1, i3 - i2, merge_split(left, right, 4 * part) - i3};
+    const uint64_t part = rows / 4, few = part / 8;
+    uint64_t starts[5], unfit = 0;
+    for (uint64_t quarter = 0; quarter < 5; quarter++)
+        starts[quarter] = merge_split(left, right, quarter * part);
     for (int quarter = 0; quarter < 4; quarter++)
-        equal |= shares[quarter] < few || shares[quarter] > part - few;
+        /* in unsorted columns a quarter may even begin before the one in front of it: then this is a very large number */
+        unfit |= starts[quarter + 1] - starts[quarter] - few > part - 2 * few;
+    uint64_t i0 = starts[0], i1 = starts[1], i2 = starts[2], i3 = starts[3];
 #define STEP(quarter, i)                                                                                               \
     do {                                                                                                               \
         const uint64_t at = (quarter) * part + k;                                                                      \
         const int64_t x = left[i], y = right[at - (i)];                                                                \
         const uint64_t takes = x < y;                                                                                  \
-        equal |= x == y;                                                                                               \
+        unfit |= x == y;                                                                                               \
         tags[at] = (uint16_t)((names[1] & -takes) | (names[0] & (takes - 1)));                                         \
         i += takes;                                                                                                    \
     } while (0)
-    for (uint64_t k = 0; k < part && !equal; k++) {
+    for (uint64_t k = 0; k < part && !unfit; k++) {
         STEP(0, i0);
         STEP(1, i1);
         STEP(2, i2);
@@ -74,7 +76,7 @@ static inline bool merge_quarters(const int64_t *left, const int64_t *right, uin
     }
 #undef STEP
     *lefts = i3;
-    return !equal;
+    return !unfit && i0 == starts[1] && i1 == starts[2] && i2 == starts[3] && i3 == starts[4];
 }
 
 /* If the next rows of two lanes of one rank are alike in all but one tie column, and perhaps those behind it: tags them by

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import OperatorError
+from actorstream.events.batch import unmarked
 from actorstream.events.fields import WATERMARK
 from actorstream.ordering.timestamp import (
     Ascending,
@@ -28,6 +29,8 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from actorstream.events.batch import Batch
     from actorstream.runtime.replica import Replica
     from actorstream.topology.timestamp import Sequenced
@@ -64,19 +67,20 @@ class TimestampStamp(Stamp):
             self.replica.send(batch, output)
             return
         batch = batch.sealed()  # type: ignore[assignment]
-        times = index = None
         if self._is_source:
-            if not self.sorts:
-                times = batch.event_times()  # as the watermarks have asked for
             batch = self._of_source(batch)
             if not batch.rows:
                 return
-        elif self.described.columns and not self.described.places:
-            batch = self._descended(batch, output)
-        if times is None:
-            times, index = ungathered_times(batch)
+        else:
+            carried = batch.carried()
+            if WATERMARK in carried:  # of a row of a side input
+                batch = unmarked(batch)
+            if self.described.columns and not self.described.places:
+                batch = self._descended(batch, output, carried)
+        times, index = ungathered_times(batch)
         if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
-            (batch, times), index = self._timed(batch), None
+            batch, times = self._timed(batch)
+            index = None
         try:
             out = sequence.take(batch, times, index)
         except Unsorted as error:
@@ -98,21 +102,19 @@ class TimestampStamp(Stamp):
             source: Any = self.replica.actor
             batch = placed(batch, source.origin, source.row)
         if self.sorts and WATERMARK in batch.carried():
-            marks = batch.system[WATERMARK].data
-            late = marks > FRONTIER_MIN
+            late = batch.system[WATERMARK].data > FRONTIER_MIN
             rows = batch.take(late)
             self.replica.context.count_late(rows.rows)
             self.replica.send(rows, "late")
-            batch = batch.take(~late)
+            batch = unmarked(batch.take(~late))
         return batch
 
-    def _descended(self, batch: Batch, output: str) -> Batch:
-        """The rows of an operator with the places of the rows that they descend from."""
+    def _descended(self, batch: Batch, output: str, carried: Collection[str]) -> Batch:
+        """The rows of an operator, which carry some columns, with the places of the rows that they descend from."""
         described = self.described
         system: dict[str, Any] = {}
         if described.ordinal:
             system[described.ordinal] = self._base + self._running(output, batch.rows)
-        carried = batch.carried()
         missing = [name for name in described.columns if name != described.ordinal and name not in carried]
         if missing and ORIGIN not in missing and POSITION not in missing:  # ordinals of other inputs
             system.update({name: repeated(0, batch.rows) for name in missing})

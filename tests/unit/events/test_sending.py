@@ -105,6 +105,14 @@ def test_what_is_encoded_is_what_the_batch_has(
         assert_same(gathered(schema, table, index), model[::-2], wanted)
 
 
+def test_values_that_a_part_has_replaced_are_not_looked_at() -> None:
+    bad: list[list[Any]] = [[0, 1, 2], ["no bytes"] * 3, [None] * 3, [True] * 3]
+    bad[0][0] = "no number"
+    batch = Batch.of_values(Wide, bad).slice(1, 2).with_columns(at=[5, 6])
+    schema = Schema.of(Wide)
+    assert decode(schema, encode([batch], None, schema)).column("at").tolist() == [5, 6]
+
+
 def gathered(schema: Schema, table: ColumnTable, index: np.ndarray) -> Batch:
     """Those rows of what a table describes."""
     pieces = Pieces(len(schema.fields))
