@@ -370,7 +370,7 @@ def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaE
 def unmarked(batch: Batch) -> Batch:
     """The rows, which carry a watermark, without it."""
     made = batch.with_system()
-    made._system = {name: column for name, column in batch.system.items() if name != WATERMARK}
+    del made.system[WATERMARK]
     return made
 
 

@@ -146,7 +146,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             if batch.gathers and batch is not self:
                 return batch.carried()
             lineage = batch._lineage
-            batch = lineage if lineage is not None and type(lineage) is not np.ndarray else batch._parent  # type: ignore[assignment]
+            batch = lineage if isinstance(lineage, Representation) else batch._parent
         return ()
 
     def _find_system(self) -> dict[str, Column]:

@@ -12,12 +12,11 @@ import msgspec
 from actorstream.events.fields import WATERMARK
 from actorstream.events.schema import Schema
 from actorstream.topology.serial import POSITION
-from actorstream.topology.timestamp import ORIGIN
+from actorstream.topology.timestamp import ORIGIN, TimestampPlan
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
     from actorstream.topology.serial import SerialPlan
-    from actorstream.topology.timestamp import TimestampPlan
 
 TIME = "_time"
 
@@ -28,7 +27,7 @@ class EdgeSchemas(msgspec.Struct, frozen=True):
     Attributes:
         plain: of most jumbo tuples.
         marked: of those with rows behind their watermark, which carry it; None if nobody downstream would look, or the rows are
-            in timestamp order: a source sends those behind to its output `late`.
+            in timestamp order, where none is behind.
     """
 
     plain: Schema
@@ -50,6 +49,7 @@ def edge_schemas_of(
     """Edge number -> its schemas."""
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, EdgeSchemas] = {}
+    in_order = timestamp or TimestampPlan()
     for actor in graph.actors.values():
         if actor.role == "source" and actor.timed:
             timed.add(actor.name)
@@ -60,9 +60,9 @@ def edge_schemas_of(
     for edge in graph.edges:
         schema = graph.schema(edge)
         places = serial.producers[edge.producer].columns if serial and edge.index in serial.edges else ()
-        by_time = timestamp is not None and edge.index in timestamp.edges
-        if timestamp is not None and by_time:
-            places = timestamp.producers[edge.producer].columns
+        by_time = edge.index in in_order.edges
+        if by_time:
+            places = in_order.producers[edge.producer].columns
         if edge.static or edge.consumer not in listening or edge.producer not in timed:
             found[edge.index] = EdgeSchemas(schema.with_system(places) if places else schema)
             continue

@@ -70,7 +70,7 @@ class Run(NamedTuple):
     frames: int
     """Frames of the run that are still in the channel and leave it with the run; 0: they have left it."""
     nbytes: int
-    """They count in `buffered` once the frames have left the channel."""
+    """Bytes of the rows, which count in `LaneRows.buffered` once the frames have left the channel."""
 
 
 class LaneRows:

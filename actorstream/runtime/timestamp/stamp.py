@@ -71,12 +71,11 @@ class TimestampStamp(Stamp):
             batch = self._of_source(batch)
             if not batch.rows:
                 return
-        else:
-            carried = batch.carried()
-            if WATERMARK in carried:  # of a row of a side input
-                batch = unmarked(batch)
-            if self.described.columns and not self.described.places:
-                batch = self._descended(batch, output, carried)
+        carried = batch.carried()
+        if WATERMARK in carried:  # rows in timestamp order are in time, whatever they descend from
+            batch = unmarked(batch)
+        if self.described.columns and not self.described.places:
+            batch = self._descended(batch, output, carried)
         times, index = ungathered_times(batch)
         if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
             batch, times = self._timed(batch)
@@ -106,7 +105,7 @@ class TimestampStamp(Stamp):
             rows = batch.take(late)
             self.replica.context.count_late(rows.rows)
             self.replica.send(rows, "late")
-            batch = unmarked(batch.take(~late))
+            batch = batch.take(~late)
         return batch
 
     def _descended(self, batch: Batch, output: str, carried: Collection[str]) -> Batch:

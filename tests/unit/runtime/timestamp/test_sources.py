@@ -44,6 +44,16 @@ def rows(*times: int) -> Batch:
     )
 
 
+def test_rows_that_are_sorted_go_on_without_a_watermark(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = source(Heard)
+    sent: list[Batch] = []
+    monkeypatch.setattr(unit.head, "send", lambda batch, output: sent.append(batch))
+    unit._send(rows(20, 50, 10, 40), 1, 1)
+    unit.head.advance(100)
+    assert [batch["t"].tolist() for batch in sent] == [[10, 20, 40, 50]]
+    assert WATERMARK not in sent[0].carried()
+
+
 def test_rows_out_of_order_are_refused_where_they_are_checked() -> None:
     unit = source(Ticks)
     first = rows(10, 20, 20)
