@@ -44,9 +44,11 @@ from actorstream.profiling.stages import (
 from actorstream.profiling.together import (
     WholeRun,
     apart_of,
+    behind_exchanges,
     beside_ns,
     both,
     costs_together,
+    hand_over_ns,
     line_through,
     routing_ns,
     rows_of_sources,
@@ -90,6 +92,7 @@ class Profiler:
         graph: checked, as it is to be planned. deploy: the deployment's other settings.
         rows: of the sample of each stream. seconds: processor time of each measurement.
         hertz: cycles per second of a core of this machine. tell: is told what is measured next.
+        byte_fetch_ns: nanoseconds that a byte takes from one core's cache to another's.
 
     Attributes:
         notes: what could not be measured, in words.
@@ -101,6 +104,7 @@ class Profiler:
         deploy: DeploySpec,
         *,
         hertz: float,
+        byte_fetch_ns: float = 0.0,
         machine: str = "",
         batch_sizes: Sequence[int] = BATCH_SIZES,
         rows: int = ROWS,
@@ -108,7 +112,7 @@ class Profiler:
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
-        self._topology = graph.profile_fingerprint
+        self._topology, self.byte_fetch_ns = graph.profile_fingerprint, byte_fetch_ns
         self.batch_sizes, self.rows, self.seconds, self.tell = sorted(set(batch_sizes)), rows, seconds, tell
         self.notes: list[str] = []
         self._samples: dict[str, Sample] = {}
@@ -221,19 +225,26 @@ class Profiler:
                 "the run of the whole topology had no rows, so costs are those of operators alone"
             )
             return found
-        routing: dict[str, float] = {}
-        beside: dict[str, float] = {}
         if several:
-            self.tell("measuring it with two replicas of its actors, and once more with one")
+            self.tell("measuring it with two replicas of its actors, and both once more")
             routed, second = self._whole(several, folder)
             run = both(run, self._whole({}, folder)[1])
-            beside = beside_ns(routed, run, second)
-            routing = routing_ns(routed, run, second, beside)
+            second = both(second, self._whole(several, folder)[1])
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
         costs = costs_together(alone, chains, run)
         costs = {name: cost for name, cost in costs.items() if self._fed.keys().isdisjoint(name.split("+"))}
+        routing: dict[str, float] = {}
+        beside: dict[str, float] = {}
+        if several:
+            divided = {
+                name: costs[name] * (found[name].execute_ns(rows / 2) / found[name].execute_ns(rows) - 1)
+                for name in behind_exchanges(routed) & costs.keys()
+                if found[name].execute_ns(rows)
+            }
+            beside = beside_ns(routed, run, second, divided)
+            routing = routing_ns(routed, run, second, beside)
         apart = self._apart(chains, costs, run, folder)
         seen = {
             name: [{"in": each.rows_in, "out": each.rows_out}]
@@ -246,9 +257,9 @@ class Profiler:
             mine = scaled_to(each, costs[name], rows) if name in costs else each
             last, head = members[-1], members[0]
             more = sum(beside.get(each, 0.0) * run.actors[each].rows for each in members)
-            mine = msgspec.structs.replace(
-                mine, apart=apart.get(name, 1.0), beside_ns=round(more / (run.actors[head].rows or 1), 3)
-            )
+            beside_row = round(more / (run.actors[head].rows or 1), 3)
+            ratio, handed = apart.get(name, (1.0, 0.0))
+            mine = msgspec.structs.replace(mine, apart=ratio, hand_over_ns=handed, beside_ns=beside_row)
             if head not in self._fed:
                 selectivities = measured_selectivities(graph, last, head, seen)
                 mine = with_selectivities(mine, selectivities, rows_made(graph, last, head, seen))
@@ -257,22 +268,23 @@ class Profiler:
 
     def _apart(
         self, chains: Sequence[Sequence[str]], costs: Mapping[str, float], run: WholeRun, folder: Path
-    ) -> dict[str, float]:
+    ) -> dict[str, tuple[float, float]]:
         """How many times as long as in the run a row takes the chains that take most of its time, and their members, with a core
-        to themselves: as many rows of the same topology, whose other operators are on another core."""
-        found: dict[str, float] = {}
-        for chain in chains if len(chains) > 1 and len(self._cores.cores) > 1 else ():
-            name = "+".join(chain)
-            share = costs.get(name, 0.0) * run.actors[chain[0]].rows / run.cpu_ns
-            if share < LEAST_SHARE or any(self.graph.actors[each].planning for each in chain):
+        to themselves, and nanoseconds of their hand-overs there. As many rows of the same topology are run, whose other
+        operators are on another core."""
+        found: dict[str, tuple[float, float]] = {}
+        if len(self._cores.cores) < 2:
+            return found
+        for part in [*chains, *([one] for chain in chains if len(chain) > 1 for one in chain)]:
+            name, rest = "+".join(part), len(self.graph.actors) - len(part)
+            share = costs.get(name, 0.0) * run.actors[part[0]].rows / run.cpu_ns
+            if not rest or share < LEAST_SHARE or any(self.graph.actors[each].planning for each in part):
                 continue
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
-            _, seen = self._whole({}, folder, apart=chain, seconds=share * WHOLE * self.seconds)
-            found |= {
-                "+".join(each): apart_of(each, costs["+".join(each)], run, seen)
-                for each in (chain, *([one] for one in chain))
-                if "+".join(each) in costs
-            }
+            _, seen = self._whole({}, folder, apart=part, seconds=share * WHOLE * self.seconds)
+            apart = apart_of(part, costs[name], run, seen)
+            fetched = self._read_bytes(part) * self.byte_fetch_ns
+            found[name] = apart, hand_over_ns(part, apart * costs[name], fetched, seen)
         return found
 
     def _whole(
@@ -309,12 +321,16 @@ class Profiler:
 
     def _traffic(self, stage: Stage, sampled: Sampled) -> float:
         """M from sizes: every row is read once, and every row that is made is written once."""
-        read = [self._samples[edge.source] for edge in inputs_of(self.graph, stage) if not edge.static]
-        rows = sum(each.rows for each in read) or 1
-        taken = sum(each.rows * each.row_bytes for each in read) / rows
-        return taken + sum(
+        return self._read_bytes(stage.members) + sum(
             count * sampled.samples[source].row_bytes / sampled.rows for source, count in sampled.made.items()
         )
+
+    def _read_bytes(self, members: Sequence[str]) -> float:
+        """Bytes of a row that enters a chain."""
+        edges = inputs_of(self.graph, Stage(tuple(members)))
+        read = [self._sample(edge) for edge in edges if not edge.static]
+        rows = sum(each.rows for each in read) or 1
+        return sum(each.rows * each.row_bytes for each in read) / rows
 
     def _outputs(self, stage: Stage, sampled: Sampled) -> dict[str, OutputProfile]:
         last = stage.members[-1]

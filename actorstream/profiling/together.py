@@ -24,6 +24,11 @@ NEARLY = 0.05
 """Part of its cost that an operator must save on a core of its own before the saving counts."""
 
 
+WAITS = 0.1
+"""Part of its processor time that an operator on a core of its own may wait for its neighbours: while it waits it spins, so that
+its processor time says little about its hand-overs."""
+
+
 WITHIN = 0.01
 """Part of its time that an actor takes to send, below which it sends within its hooks."""
 
@@ -34,12 +39,22 @@ class ActorWork(msgspec.Struct, frozen=True):
     Attributes:
         rows_in, rows_out: rows that it took and sent.
         hooks_ns: nanoseconds that its hooks and its sending took.
-        execute_ns: the part of these that its hooks took."""
+        execute_ns: the part of these that its hooks took.
+        waits_ns: nanoseconds for which it waited for rows or for room."""
 
     rows_in: int
     rows_out: int
     hooks_ns: int
     execute_ns: int = 0
+    waits_ns: int = 0
+
+    def __add__(self, other: ActorWork) -> ActorWork:
+        return ActorWork(*map(sum, zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other))))
+
+    def __sub__(self, other: ActorWork) -> ActorWork:
+        return ActorWork(
+            *(a - b for a, b in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
+        )
 
     @property
     def rows(self) -> int:
@@ -59,16 +74,7 @@ class WholeRun(msgspec.Struct, frozen=True):
 
 def both(first: WholeRun, second: WholeRun) -> WholeRun:
     """Two runs as one. With a third run between them, a machine whose speed changes steadily changes both sides alike."""
-    actors = {
-        name: ActorWork(
-            each.rows_in + other.rows_in,
-            each.rows_out + other.rows_out,
-            each.hooks_ns + other.hooks_ns,
-            each.execute_ns + other.execute_ns,
-        )
-        for name, each in first.actors.items()
-        for other in (second.actors.get(name, NO_WORK),)
-    }
+    actors = {name: each + second.actors.get(name, NO_WORK) for name, each in first.actors.items()}
     return WholeRun(first.cpu_ns + second.cpu_ns, actors)
 
 
@@ -134,6 +140,17 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
     return round(1 - less, 4) if less > NEARLY else 1.0
 
 
+def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: WholeRun) -> float:
+    """Nanoseconds that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so that its
+    input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches takes.
+    0 where it waits for its neighbours (see WAITS)."""
+    rows = apart.actors[chain[0]].rows
+    waits = sum(apart.actors[name].waits_ns for name in chain)
+    if not rows or waits > WAITS * apart.cpu_ns:
+        return 0.0
+    return round(max(apart.cpu_ns / rows - cost - fetched_ns, 0.0), 3)
+
+
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
     """The total: to each its own, and of the rest in proportion to `more`; to its own where all of these are 0."""
     rest = max(total - sum(own.values()), 0.0)
@@ -142,9 +159,23 @@ def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float
     return {name: each + (rest * weights[name] / whole if whole else 0.0) for name, each in own.items()}
 
 
-def beside_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float]:
+def behind_exchanges(graph: Graph) -> set[str]:
+    """Actors whose replicas get parts of jumbo tuples: those behind a route that chooses replicas, and those behind them."""
+    found: set[str] = set()
+    for actor in graph.actors.values():
+        edges = [edge for edge in actor.inputs if not edge.static]
+        divided = actor.replicas > 1 and any(edge.route not in UNROUTED for edge in edges)
+        if divided or any(edge.producer in found for edge in edges):
+            found.add(actor.name)
+    return found
+
+
+def beside_ns(
+    graph: Graph, one: WholeRun, several: WholeRun, divided: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, float]:
     """Actor -> nanoseconds that a row takes its hooks more where two replicas of it take turns on a core, as in the run
-    `several`: the rows and the state of both share its caches. Differences below NEARLY count as none.
+    `several`: the rows and the state of both share its caches. `divided`: what it takes more in jumbo tuples of half as many
+    rows, which is not in it, since replicas on cores of their own get those, too. Differences below NEARLY count as none.
 
     A native chain routes within its hooks, so what a sender of routed rows takes more there is routing, and left out."""
     shares = [sum(hooks_of(run).values()) / (_hooks(run) or 1) for run in (one, several)]
@@ -161,8 +192,9 @@ def beside_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float
             times = [
                 run.execute_ns * share / run.rows for run, share in zip((before, each), shares, strict=True)
             ]
-            if times[1] > times[0] * (1 + NEARLY):
-                found[name] = times[1] - times[0]
+            more = times[1] - times[0] - divided.get(name, 0.0)
+            if more > times[0] * NEARLY:
+                found[name] = more
     return found
 
 

@@ -19,7 +19,7 @@ from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
 from actorstream.profiling.chunks import WARM_SHARE, Look
 from actorstream.profiling.stages import FEED, OUT, by_worker
-from actorstream.profiling.together import ActorWork, WholeRun
+from actorstream.profiling.together import NO_WORK, ActorWork, WholeRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
     from actorstream.topology.machine import Machine
 
-Done = tuple[int, int, int, int]
-"""Rows in, rows out, nanoseconds of hooks and sending, and of hooks, of one actor so far."""
 LOOK_S = 0.001
 BEGIN_S = 60.0
 """How long a stage may take until it has its first row."""
@@ -101,10 +99,7 @@ def watch_whole(
     watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
     _run(launcher, watcher)
     first, last = watcher.warm or {}, watcher.last
-    actors = {
-        name: ActorWork(*(now - then for now, then in zip(each, first.get(name, (0, 0, 0, 0)))))
-        for name, each in last.items()
-    }
+    actors = {name: each - first.get(name, NO_WORK) for name, each in last.items()}
     looks = watcher.seen.looks
     return WholeRun(looks[-1].cpu_ns - watcher.warm_ns if looks else 0, actors)
 
@@ -146,9 +141,9 @@ class _Watcher(threading.Thread):
         self.job, self.launcher, self.seconds, self.worker = job, launcher, seconds, worker
         self.seen = Watched()
         self.over = self.stopped = False
-        self.warm: dict[str, Done] | None = None
+        self.warm: dict[str, ActorWork] | None = None
         self.warm_ns = 0
-        self.last: dict[str, Done] = {}
+        self.last: dict[str, ActorWork] = {}
         self._ids = [each.id for each in job.plan.replicas if each.actor == head]
         self._counter = Counter.EVENTS_OUT if job.role(head) == "source" else Counter.EVENTS_IN
 
@@ -188,20 +183,15 @@ class _Watcher(threading.Thread):
                     return
             time.sleep(LOOK_S)
 
-    def _done(self) -> dict[str, Done]:
+    def _done(self) -> dict[str, ActorWork]:
         value = self.job.counters.value
-        found: dict[str, Done] = {}
+        found: dict[str, ActorWork] = {}
         for each in self.job.plan.replicas:
             execute = value(each.id, Counter.EXECUTE_NS)
-            hooks = execute + value(each.id, Counter.TRANSFER_NS)
             rows = value(each.id, Counter.EVENTS_IN), value(each.id, Counter.EVENTS_OUT)
-            before = found.get(each.actor, (0, 0, 0, 0))
-            found[each.actor] = (
-                before[0] + rows[0],
-                before[1] + rows[1],
-                before[2] + hooks,
-                before[3] + execute,
-            )
+            hooks = execute + value(each.id, Counter.TRANSFER_NS)
+            waits = value(each.id, Counter.WAIT_IN_NS) + value(each.id, Counter.WAIT_OUT_NS)
+            found[each.actor] = found.get(each.actor, NO_WORK) + ActorWork(*rows, hooks, execute, waits)
         return found
 
     def _rows(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.rlas_figures import on_this_machine
-from benchmarks.rlas_here import HAND, PLANS, STEPS, factor, measured, predicted
+from benchmarks.rlas_here import HAND, PLANS, STEPS, factor, measured, predicted, profiled
 from benchmarks.rlas_pictures import percentiles, selected
 from benchmarks.rlas_study import star_on_a_cluster
 from benchmarks.suite import Case, Probe, Settings, Suite
@@ -53,9 +53,9 @@ def suite(settings: Settings) -> Suite:
         tuple(probes),
         notes=(
             "here: rows of the source a second, beside what the model predicts from profiles that saw none of these plans but "
-            "`reference`, one replica of each actor on one core; two-cores is the deployment made by hand. A machine whose speed "
-            "changes while it is measured moves a prediction away from its run; relative to the reference of the same round, as "
-            "`relative` has it, it stays.",
+            "`reference`, one replica of each actor on one core; two-cores is the deployment made by hand. Each round has a "
+            "profile of its own, right before its runs. A machine whose speed changes in between moves a prediction away from "
+            "its run; relative to the reference of the same round, as `relative` has it, it stays.",
             "figure-6: relative to WindFlow's figures in docs/benchmarks.md, which are not of this run; figure-16: per-event "
             "objects, then jumbo tuples, C and placement, each with those before it.",
             "air-star: one event's cost is measured here, the cluster is a model. Counts leave each batch, so cores limit; "
@@ -70,10 +70,8 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
     """An application under plans, one after the other in each round, and what the model predicts of them."""
     found = []
     for label in plans:
-        head, plan = f"here-{name}-{label}", PLANS[label]
-        found.append(
-            Probe((Case(f"{head}-predicted", ROWS),), partial(_once, predicted, name, plan), rounds=1)
-        )
+        head = f"here-{name}-{label}"
+        found.append(Probe((Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=3))
         cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted")]
         if label != REFERENCE:
             cases.append(Case(f"{head}-relative", "times"))
@@ -86,8 +84,11 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
     return found
 
 
-def _once(function: object, *given: object) -> Sequence[float]:
-    return (function(*given),)  # type: ignore[operator]
+def predict(name: str, label: str) -> Sequence[float]:
+    """What the model says of a plan. Each round begins with a profile of its own: the machine's speed changes in minutes."""
+    if label == REFERENCE:
+        profiled(name, again=True)
+    return (predicted(name, PLANS[label]),)
 
 
 def run_plan(name: str, label: str, seconds: float) -> Sequence[float]:

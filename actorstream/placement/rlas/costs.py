@@ -17,9 +17,6 @@ from actorstream.topology.suggestions import did_you_mean, listed
 
 UNROUTED = ("forward", "global", "broadcast")
 """Routes that choose no replica for a row."""
-MOST_HAND_OVER = 3.0
-"""The greatest factor of `hand_over_factor`. It was 2.5 to 2.8 where hand-overs are a large part of an operator's cost. Where
-they are a small one, the difference of two measurements says little but that there is some."""
 MADE = -1
 """Stands for the number of a flow where a source makes a tuple instead of reading one."""
 
@@ -156,16 +153,11 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
 
 def hand_over_factor(profile: Profile, of: OperatorProfile, rows: float, *, has_input: bool) -> float:
     """How many times as much as the profile's `hop_ns` and `take_ns` it costs an operator to take rows in from another worker and
-    to send them to others. From 1 to MOST_HAND_OVER.
-
-    These were measured with operators that do nothing, between which memory stays in the caches. An operator that is measured
-    alone has its input from another process and its output in a third one. So what it takes less in a run on one core, where
-    its neighbours call each other, is what both hand-overs cost it."""
+    to send them to others; at least 1. Those were measured with operators that do nothing, between which memory stays in the
+    caches."""
     made = sum(each.selectivity * profile.hop_ns(each.bytes, rows) for each in of.outputs.values())
     both = made + has_input * profile.take_ns(rows)
-    together = of.execute_ns(rows)
-    alone = together / of.in_run if of.in_run else together
-    return min(max((alone - together * of.apart) / both, 1.0), MOST_HAND_OVER) if both else 1.0
+    return max(of.hand_over_ns / both, 1.0) if both else 1.0
 
 
 def _apart(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:

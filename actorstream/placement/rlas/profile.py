@@ -59,7 +59,9 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     apart: NotNegative = 1.0
     """How many times as long as `batches` says a tuple takes in such a run where the operator has a core to itself: less than 1
     where other operators take the caches of a core that they share with it."""
-
+    hand_over_ns: NotNegative = 0.0
+    """Nanoseconds that a tuple takes more there for its way from and to other workers, without T^f; 0: not measured, so as much
+    as the profile's hand-overs."""
     beside_ns: NotNegative = 0.0
     """Nanoseconds that a tuple takes more where another replica of the operator takes turns on the same core: the tuples and the
     state of both share its caches."""

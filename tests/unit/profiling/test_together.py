@@ -12,9 +12,11 @@ from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
     apart_of,
+    behind_exchanges,
     beside_ns,
     both,
     costs_together,
+    hand_over_ns,
     line_through,
     routing_ns,
     scaled_to,
@@ -77,11 +79,34 @@ def test_what_replicas_on_one_core_take_their_hooks_more_is_no_routing() -> None
     beside = beside_ns(graph(2), one, two)
     assert beside == {"count": 5.0}, "10 and 5 ns of hooks a row; lines has one replica"
     assert routing_ns(graph(2), one, two, beside) == {"lines": 5.0}
+    assert beside_ns(graph(2), one, two, {"count": 3.0}) == {"count": 2.0}, (
+        "smaller jumbo tuples take 3 of it"
+    )
+    assert beside_ns(graph(2), one, two, {"count": 4.8}) == {}
     assert beside_ns(graph(2), one, run(2000, count=(200, 0, 1040, 1040))) == {}, "as much as a speed varies"
     made = graph(2)
     made.actors["lines"].replicas = 2
     native = run(4000, lines=(0, 200, 900, 900), count=(200, 0, 1000, 1000))
     assert beside_ns(made, one, native) == {}, "a native chain routes within its hooks"
+
+
+def test_jumbo_tuples_are_divided_behind_a_route_that_chooses_replicas_and_stay_so() -> None:
+    def edge(producer: str, consumer: str, route: str) -> Any:
+        return SimpleNamespace(producer=producer, consumer=consumer, route=route, static=False)
+
+    edges = [
+        edge("lines", "split", "forward"),
+        edge("split", "count", "key"),
+        edge("count", "sums", "forward"),
+    ]
+    actors = {
+        name: SimpleNamespace(name=name, replicas=2, inputs=[each for each in edges if each.consumer == name])
+        for name in ("lines", "split", "count", "sums")
+    }
+    made: Any = SimpleNamespace(actors=actors, edges=edges)
+    assert behind_exchanges(made) == {"count", "sums"}
+    actors["count"].replicas = 1
+    assert behind_exchanges(made) == set(), "one replica gets whole ones"
 
 
 def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:
@@ -106,6 +131,15 @@ def test_a_chain_with_a_core_to_itself_is_compared_by_its_hooks() -> None:
         "of 500 ns the core had 250 for it"
     )
     assert apart_of(["count"], 70.0, together, run(500, count=(0, 0, 0, 0))) == 1.0
+
+
+def test_hand_overs_are_what_a_chain_takes_more_where_its_neighbours_are_on_another_core() -> None:
+    seen = run(2000, split=(20, 0, 900, 900, 50), count=(20, 0, 700, 700, 50))
+    assert hand_over_ns(["split", "count"], 80.0, 2.5, seen) == 17.5, "of 100 ns a row"
+    assert hand_over_ns(["split", "count"], 98.0, 2.5, seen) == 0.0
+    waiting = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 100))
+    assert hand_over_ns(["split", "count"], 80.0, 2.5, waiting) == 0.0, "it spins while it waits"
+    assert hand_over_ns(["split"], 80.0, 2.5, run(2000, split=(0, 0, 0))) == 0.0
 
 
 def test_a_profile_is_scaled_at_all_batch_sizes_and_says_by_how_much() -> None:
