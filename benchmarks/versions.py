@@ -26,6 +26,14 @@ class VersionError(Exception):
     """A checkout cannot run the suites, or has no case in common with this one."""
 
 
+class FailedError(VersionError):
+    """A probe failed in the checkout `place`."""
+
+    def __init__(self, place: Path, message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 class Part(NamedTuple):
     """A probe of a suite, named by its cases. One version measures it, then the other one does."""
 
@@ -55,18 +63,28 @@ def compare(
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Record]:
     """The cases that both versions have: how many times as good as the other's each figure is here, with the least and the
-    greatest of the rounds. A smaller time counts as better, as does a greater rate.
+    greatest of the rounds. A smaller time counts as better, as does a greater rate. `progress` is told which probes failed in
+    the other version; they are left out.
 
-    VersionError: a version cannot be run, or no case is in both.
+    VersionError: a version cannot be run, a probe fails here, or no case is in both.
     """
     for place in (ROOT, other):
         interpreter(place)
     found: dict[tuple[str, str], list[float]] = {}
     unknown: list[str] = []
+    asked = list(asked)
     for number in range(rounds):
         turns = (ROOT, other) if number % 2 == 0 else (other, ROOT)
-        for part in asked:
-            first, second = (measured(place, part, quick, unknown.append) for place in turns)
+        for part in list(asked):
+            try:
+                first, second = (measured(place, part, quick, unknown.append) for place in turns)
+            except FailedError as error:
+                if error.place == ROOT:
+                    raise
+                unknown.append(str(error))
+                progress(f"not compared: {error}")
+                asked.remove(part)
+                continue
             own, others = (first, second) if number % 2 == 0 else (second, first)
             for key in own.keys() & others.keys():
                 found.setdefault(key, []).append(ratio(own[key], others[key]))
@@ -102,7 +120,8 @@ def measured(
             unknown(ran.stderr[-2000:])
             return {}
         if ran.returncode:
-            raise VersionError(f"{place}: {' '.join(command[1:])} failed:\n{ran.stderr[-2000:]}")
+            said = f"{place}: {' '.join(command[1:])} failed:\n{ran.stderr[-2000:]}"
+            raise FailedError(place, said)
         return {(record.suite, record.case): record for record in read_records(records) if part.has(record)}
 
 

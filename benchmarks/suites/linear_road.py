@@ -40,7 +40,7 @@ def suite(settings: Settings) -> Suite:
     whole = App(settings.scale(6_000_000, 1_000_000))
     probes += [probe(f"app-{workers}", "reports/s", partial(whole.fast, workers)) for workers in (1, WORKERS)]
     at_rate = ("app-paced", "reports/s"), ("app-paced-p50", "µs"), ("app-paced-p99", "µs")
-    probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced))
+    probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced, needs=(f"app-{WORKERS}",)))
     notes = (
         "OPERATOR-LAYER-INJECTORSxINSTANCES-ROWS: rows in a jumbo tuple; as many sinks as instances; two processes",
         "ol: merge-sort operators before instances and sinks, where there is anything to merge; cl: who "

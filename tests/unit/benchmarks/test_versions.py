@@ -68,6 +68,25 @@ def test_a_probe_that_only_one_version_has_is_left_out(
     assert [each.case for each in found] == ["a"]
 
 
+def test_a_probe_that_fails_in_the_other_version_is_named_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, figures = tmp_path / "log", f"[{figure('a', 1, 'rows/s')},{figure('b', 1, 'rows/s')}]"
+    here, other = (version(tmp_path / name, log, figures) for name in ("here", "other"))
+    broken = '#!/bin/sh\ncase "$*" in *"--only b"*) echo a bug >&2; exit 1;; esac\n'
+    works = (here / ".venv/bin/python").read_text().removeprefix("#!/bin/sh\n")
+    (other / ".venv/bin/python").write_text(broken + works)
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    told: list[str] = []
+    found = compare(other, [Part("s", ("b",)), Part("s", ("a",))], rounds=2, progress=told.append)
+    assert [(each.case, each.runs) for each in found] == [("a", 2)]
+    named = [line for line in told if "a bug" in line]
+    assert len(named) == 1 and named[0].startswith(f"not compared: {other}"), "it is run once"
+    monkeypatch.setattr("benchmarks.versions.ROOT", other)
+    with pytest.raises(VersionError, match="a bug"):
+        compare(here, [Part("s", ("b",))], rounds=1)
+
+
 def test_each_probe_of_each_suite_is_a_part_with_the_names_of_its_cases() -> None:
     def probe(*names: str) -> Probe:
         return Probe(tuple(Case(name, "µs") for name in names), lambda: (1.0,))
