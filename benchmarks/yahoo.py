@@ -208,7 +208,8 @@ def our_probes(workload: Workload, settings: Settings) -> list[Probe]:
         )
         made.append(probe(f"native-{cores}", EVENTS, partial(run, cores), against=case))
     latencies = (Case("half-load-p50", "µs"), Case("half-load-p99", "µs"))
-    made.append(Probe(latencies, lambda: half_load(workload, seconds, rates[-1])))
+    at_half = Probe(latencies, lambda: half_load(workload, seconds, rates[-1]), needs=("native-2",))
+    made.append(at_half)
     of_columns = partial(from_columns, workload, seconds)
     made += [
         probe("kernels-columns-1", EVENTS, partial(kernels, workload, False, 1, loop_seconds)),

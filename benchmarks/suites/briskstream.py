@@ -131,7 +131,7 @@ def suite(settings: Settings) -> Suite:
         pair = Pair(app, seconds)
         probes.append(probe(f"{name}-2", app.unit, pair.fast))
         halves = tuple(Case(f"{name}-half-load-{part}", "µs") for part in ("p50", "p99"))
-        probes.append(Probe(halves, pair.paced))
+        probes.append(Probe(halves, pair.paced, needs=(f"{name}-2",)))
     spikes = partial(throughput, SD, seconds, **{"actors.detect.signals": False})
     probes.append(Probe((Case("sd-spikes-2", SD.unit, "sd-2"),), lambda: spikes()[:1]))
     for name, speeds in TYPES.items():
