@@ -78,8 +78,7 @@ def profiled(name: str, *, again: bool = False) -> Path:
         return out
     size, deploy = app.deployment()["batch_size"], app.topology.parent / "deploy.toml"
     command = [str(COMMAND), "profile", str(app.topology), "--deploy", str(deploy)]
-    command += ["--batch-size", str(size), "--batch-size", str(size // 2), "--rows", str(PROFILE_ROWS)]
-    command += ["--seconds", str(PROFILE_SECONDS)]
+    command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
     code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
     if code:
         raise JobError(f"the profile of {name} failed with exit code {code}; it said:\n{tail(said)}")

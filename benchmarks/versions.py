@@ -72,10 +72,10 @@ def compare(
         interpreter(place)
     found: dict[tuple[str, str], list[float]] = {}
     unknown: list[str] = []
-    asked = list(asked)
+    left = list(asked)
     for number in range(rounds):
         turns = (ROOT, other) if number % 2 == 0 else (other, ROOT)
-        for part in list(asked):
+        for part in list(left):
             try:
                 first, second = (measured(place, part, quick, unknown.append) for place in turns)
             except FailedError as error:
@@ -83,7 +83,9 @@ def compare(
                     raise
                 unknown.append(str(error))
                 progress(f"not compared: {error}")
-                asked.remove(part)
+                left.remove(part)
+                for key in [each for each in found if each[0] == part.suite and each[1] in part.cases]:
+                    del found[key]
                 continue
             own, others = (first, second) if number % 2 == 0 else (second, first)
             for key in own.keys() & others.keys():

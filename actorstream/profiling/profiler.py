@@ -113,7 +113,8 @@ class Profiler:
     ) -> None:
         self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
         self._topology, self.byte_fetch_ns = graph.profile_fingerprint, byte_fetch_ns
-        self.batch_sizes, self.rows, self.seconds, self.tell = sorted(set(batch_sizes)), rows, seconds, tell
+        self.batch_sizes = with_planned(batch_sizes, int(planned_rows(deploy.batch_size)))
+        self.rows, self.seconds, self.tell = rows, seconds, tell
         self.notes: list[str] = []
         self._samples: dict[str, Sample] = {}
         self._cores = read_machine()
@@ -226,10 +227,10 @@ class Profiler:
             )
             return found
         if several:
-            self.tell("measuring it with two replicas of its actors, and both once more")
+            self.tell("measuring it with two replicas of its actors, twice, and once more with one")
             routed, second = self._whole(several, folder)
-            run = both(run, self._whole({}, folder)[1])
             second = both(second, self._whole(several, folder)[1])
+            run = both(run, self._whole({}, folder)[1])
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
@@ -238,13 +239,12 @@ class Profiler:
         routing: dict[str, float] = {}
         beside: dict[str, float] = {}
         if several:
-            divided = {
-                name: costs[name] * (found[name].execute_ns(rows / 2) / found[name].execute_ns(rows) - 1)
+            halved = {
+                name: scaled_to(found[name], costs[name], rows).halved_ns(rows)
                 for name in behind_exchanges(routed) & costs.keys()
-                if found[name].execute_ns(rows)
             }
-            beside = beside_ns(routed, run, second, divided)
-            routing = routing_ns(routed, run, second, beside)
+            beside = beside_ns(routed, run, second, halved)
+            routing = routing_ns(routed, run, second, beside, halved)
         apart = self._apart(chains, costs, run, folder)
         seen = {
             name: [{"in": each.rows_in, "out": each.rows_out}]
@@ -278,12 +278,13 @@ class Profiler:
         for part in [*chains, *([one] for chain in chains if len(chain) > 1 for one in chain)]:
             name, rest = "+".join(part), len(self.graph.actors) - len(part)
             share = costs.get(name, 0.0) * run.actors[part[0]].rows / run.cpu_ns
-            if not rest or share < LEAST_SHARE or any(self.graph.actors[each].planning for each in part):
+            if not rest or share < LEAST_SHARE:
                 continue
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
             _, seen = self._whole({}, folder, apart=part, seconds=share * WHOLE * self.seconds)
             apart = apart_of(part, costs[name], run, seen)
-            fetched = self._read_bytes(part) * self.byte_fetch_ns
+            reads = self.graph.actors[part[0]].contract.reads_rows
+            fetched = self._read_bytes(part) * self.byte_fetch_ns if reads else 0.0
             found[name] = apart, hand_over_ns(part, apart * costs[name], fetched, seen)
         return found
 
@@ -361,6 +362,13 @@ class Profiler:
             elif actor.role == "sink" and "path" in actor.keys:
                 found[name] = {"path": folder / Path(str(actor.keys["path"])).name}
         return found
+
+
+def with_planned(sizes: Sequence[int], planned: int) -> list[int]:
+    """Batch sizes in ascending order, such that what a row costs in `planned` rows and in half as many lies between them."""
+    beyond = {planned} if planned > max(sizes) else set()
+    below = {planned // 2} if 0 < planned // 2 < min(sizes) else set()
+    return sorted({*sizes, *beyond, *below})
 
 
 def _quiet(graph: Graph) -> Graph:

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 NEARLY = 0.05
-"""Part of its cost that an operator must save on a core of its own before the saving counts."""
-
-
-WAITS = 0.1
-"""Part of its processor time that an operator on a core of its own may wait for its neighbours: while it waits it spins, so that
-its processor time says little about its hand-overs."""
+"""Part of its cost by which an operator must differ between two runs before the difference counts."""
 
 
 WITHIN = 0.01
@@ -141,14 +136,14 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
 
 
 def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: WholeRun) -> float:
-    """Nanoseconds that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so that its
-    input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches takes.
-    0 where it waits for its neighbours (see WAITS)."""
+    """Nanoseconds, at least, that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so
+    that its input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches
+    takes. All the time for which it waits for its neighbours is left out, though it may sleep for some of it. Differences below
+    NEARLY are those of the machine's speed."""
     rows = apart.actors[chain[0]].rows
     waits = sum(apart.actors[name].waits_ns for name in chain)
-    if not rows or waits > WAITS * apart.cpu_ns:
-        return 0.0
-    return round(max(apart.cpu_ns / rows - cost - fetched_ns, 0.0), 3)
+    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns if rows else 0.0
+    return round(more, 3) if more > NEARLY * cost else 0.0
 
 
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
@@ -171,11 +166,13 @@ def behind_exchanges(graph: Graph) -> set[str]:
 
 
 def beside_ns(
-    graph: Graph, one: WholeRun, several: WholeRun, divided: Mapping[str, float] = MappingProxyType({})
+    graph: Graph, one: WholeRun, several: WholeRun, halved: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, float]:
     """Actor -> nanoseconds that a row takes its hooks more where two replicas of it take turns on a core, as in the run
-    `several`: the rows and the state of both share its caches. `divided`: what it takes more in jumbo tuples of half as many
-    rows, which is not in it, since replicas on cores of their own get those, too. Differences below NEARLY count as none.
+    `several`: the rows and the state of both share its caches. Differences below NEARLY count as none.
+
+    `halved`: what it takes more in jumbo tuples of half as many rows. This is subtracted: replicas on cores of their own get such
+    jumbo tuples, too.
 
     A native chain routes within its hooks, so what a sender of routed rows takes more there is routing, and left out."""
     shares = [sum(hooks_of(run).values()) / (_hooks(run) or 1) for run in (one, several)]
@@ -192,18 +189,18 @@ def beside_ns(
             times = [
                 run.execute_ns * share / run.rows for run, share in zip((before, each), shares, strict=True)
             ]
-            more = times[1] - times[0] - divided.get(name, 0.0)
+            more = times[1] - times[0] - halved.get(name, 0.0)
             if more > times[0] * NEARLY:
                 found[name] = more
     return found
 
 
 def routing_ns(
-    graph: Graph, one: WholeRun, several: WholeRun, beside: Mapping[str, float] = MappingProxyType({})
+    graph: Graph, one: WholeRun, several: WholeRun, *without: Mapping[str, float]
 ) -> dict[str, float]:
     """ "actor" or "actor.output" -> nanoseconds that a row takes more where it goes to one of several replicas: what the run with
-    several replicas of the actors took more than that with one of each, without what replicas take more `beside` each other,
-    shared out over the rows on such edges.
+    several replicas of the actors took more than that with one of each, shared out over the rows on such edges. `without`: what
+    a row takes actors more there for other reasons.
 
     Both runs have all replicas on one core, so nothing else is different. Sources make the rows by which runs are compared."""
     routed: dict[str, int] = {}
@@ -214,7 +211,7 @@ def routing_ns(
     if not sum(routed.values()) or not all(made):
         return {}
     more = several.cpu_ns - one.cpu_ns * made[1] / made[0]
-    more -= sum(each * several.actors[name].rows for name, each in beside.items())
+    more -= sum(each * several.actors[name].rows for costs in without for name, each in costs.items())
     return {source: max(more, 0.0) / sum(routed.values()) for source, rows in routed.items() if rows}
 
 

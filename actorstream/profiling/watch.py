@@ -98,8 +98,7 @@ def watch_whole(
     head = apart[0] if apart else next(each.name for each in graph.actors.values() if each.role == "source")
     watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
     _run(launcher, watcher)
-    first, last = watcher.warm or {}, watcher.last
-    actors = {name: each - first.get(name, NO_WORK) for name, each in last.items()}
+    actors = {name: each - watcher.warm.get(name, NO_WORK) for name, each in watcher.last.items()}
     looks = watcher.seen.looks
     return WholeRun(looks[-1].cpu_ns - watcher.warm_ns if looks else 0, actors)
 
@@ -141,7 +140,7 @@ class _Watcher(threading.Thread):
         self.job, self.launcher, self.seconds, self.worker = job, launcher, seconds, worker
         self.seen = Watched()
         self.over = self.stopped = False
-        self.warm: dict[str, ActorWork] | None = None
+        self.warm: dict[str, ActorWork] = {}
         self.warm_ns = 0
         self.last: dict[str, ActorWork] = {}
         self._ids = [each.id for each in job.plan.replicas if each.actor == head]
@@ -170,15 +169,16 @@ class _Watcher(threading.Thread):
 
     def _look(self, pid: int, give_up: float) -> None:
         clock = (~pid << 3) | 2  # of the processor time of a process (clock_getcpuclockid)
-        looks = self.seen.looks
+        looks, is_cold = self.seen.looks, True
         while not self.over and time.monotonic() < give_up:
             rows = self._rows()
             if not looks or rows != looks[-1].rows:
                 looks.append(Look(rows, time.clock_gettime_ns(clock)))
                 self.last = self._done()
                 spent = looks[-1].cpu_ns - looks[0].cpu_ns
-                if self.warm is None and spent > WARM_SHARE * self.seconds * 1e9:
+                if spent == 0 or (is_cold and spent > WARM_SHARE * self.seconds * 1e9):
                     self.warm, self.warm_ns = self.last, looks[-1].cpu_ns
+                    is_cold = spent == 0
                 elif spent > self.seconds * 1e9:
                     return
             time.sleep(LOOK_S)

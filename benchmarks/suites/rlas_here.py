@@ -71,7 +71,11 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
     found = []
     for label in plans:
         head = f"here-{name}-{label}"
-        found.append(Probe((Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=3))
+        first = tuple(f"here-{name}-{REFERENCE}-{each}" for each in ("predicted", "measured"))
+        needs = () if label == REFERENCE else first
+        found.append(
+            Probe((Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=3, needs=needs)
+        )
         cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted")]
         if label != REFERENCE:
             cases.append(Case(f"{head}-relative", "times"))
@@ -80,7 +84,7 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
             cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
         if label == HAND:
             cases.append(Case(f"here-{name}-by-hand", ROWS))
-        found.append(Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=3))
+        found.append(Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=3, needs=needs))
     return found
 
 

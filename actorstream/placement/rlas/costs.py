@@ -17,6 +17,8 @@ from actorstream.topology.suggestions import did_you_mean, listed
 
 UNROUTED = ("forward", "global", "broadcast")
 """Routes that choose no replica for a row."""
+MOST_HAND_OVER = 3.0
+"""The greatest factor of `hand_over_factor`: more is rather a machine whose speed has changed between two measurements."""
 MADE = -1
 """Stands for the number of a flow where a source makes a tuple instead of reading one."""
 
@@ -52,27 +54,34 @@ class Costs(msgspec.Struct, frozen=True):
     """Of each flow: nanoseconds that a tuple takes its consumer more where the producer is in another worker; without T^f."""
     apart: list[float] = []
     """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
+    halved: list[float] = []
+    """Of each operator: nanoseconds that a tuple takes more in jumbo tuples of half as many rows."""
 
     def routed(self, replicas: list[int]) -> Costs:
-        """The same where operators have so many replicas, with what it costs to route between them."""
-        if not any(self.routing):
+        """The same where operators have so many replicas, with what it costs to route between them, and to process the smaller
+        jumbo tuples that each of them gets."""
+        if not any(self.routing) and not any(self.halved):
             return self
+        chosen = self._chosen_from(replicas)
         extra = [
-            each if replicas[consumer] > 1 and flow.route not in UNROUTED else 0.0
-            for each, flow, (_, consumer) in zip(self.routing, self.dataflow.flows, self.flows)
+            each if count > 1 else 0.0 for each, count in zip(self.routing or [0.0] * len(self.flows), chosen)
         ]
-        entries = [
-            {
-                flow: replace(
-                    entry,
-                    execute_ns=entry.execute_ns
-                    + sum(selectivity * extra[leaving] for leaving, selectivity in entry.leaving.items()),
-                )
-                for flow, entry in mine.items()
-            }
-            for mine in self.entries
-        ]
-        return replace(self, entries=entries, routing=[])
+        parts, entries = [1] * len(replicas), []
+        for number, mine in enumerate(self.entries):
+            flows = [flow for flow in mine if flow != MADE]
+            parts[number] = max([max(chosen[flow], parts[self.flows[flow][0]]) for flow in flows], default=1)
+            smaller = self.halved[number] * (parts[number] - 1) if self.halved else 0.0
+            changed = {}
+            for flow, entry in mine.items():
+                routing = sum(selectivity * extra[leaving] for leaving, selectivity in entry.leaving.items())
+                changed[flow] = replace(entry, execute_ns=entry.execute_ns + routing + smaller)
+            entries.append(changed)
+        return replace(self, entries=entries, routing=[], halved=[])
+
+    def _chosen_from(self, replicas: list[int]) -> list[int]:
+        """Of each flow: how many replicas a tuple's one is chosen from."""
+        flows = zip(self.dataflow.flows, self.flows)
+        return [1 if flow.route in UNROUTED else replicas[consumer] for flow, (_, consumer) in flows]
 
     def totals(self, replicas: list[int]) -> list[float]:
         """Tuples per second on each flow, all replicas together, when the sources make one tuple per second in all."""
@@ -137,27 +146,38 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
     outputs = [_output(dataflow, number, known) for number in range(len(flows))]
     sizes = [each.bytes if flow.fetched else 0.0 for each, flow in zip(outputs, dataflow.flows)]
     routing = [each.route_ns for each in outputs]
-    heads = {each.consumer for each in dataflow.flows}
-    more = {
-        name: hand_over_factor(profile, each, rows, has_input=(each.members or [name])[0] in heads)
-        for name, each in known.items()
-    }
+    more = {name: hand_over_factor(profile, name, dataflow, rows) for name in known}
     hops, takes = [], []
     for stream, edge, (producer, consumer) in zip(outputs, dataflow.flows, flows):
         sender, taker = dataflow.operators[producer].name, dataflow.operators[consumer].name
         hops.append(profile.hop_ns(stream.bytes, rows) * more.get(sender, more.get(edge.producer, 1.0)))
         takes.append(profile.take_ns(rows) * more.get(taker, more.get(edge.consumer, 1.0)))
     apart = [_apart(each, known, rows) for each in dataflow.operators]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, takes, apart)
+    halved = [_halved(each, known, rows) for each in dataflow.operators]
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, takes, apart, halved)
 
 
-def hand_over_factor(profile: Profile, of: OperatorProfile, rows: float, *, has_input: bool) -> float:
+def hand_over_factor(profile: Profile, name: str, dataflow: Dataflow, rows: float) -> float:
     """How many times as much as the profile's `hop_ns` and `take_ns` it costs an operator to take rows in from another worker and
-    to send them to others; at least 1. Those were measured with operators that do nothing, between which memory stays in the
-    caches."""
-    made = sum(each.selectivity * profile.hop_ns(each.bytes, rows) for each in of.outputs.values())
-    both = made + has_input * profile.take_ns(rows)
-    return max(of.hand_over_ns / both, 1.0) if both else 1.0
+    to send them to others. From 1 to MOST_HAND_OVER. Those were measured with operators that do nothing, between which memory
+    stays in the caches."""
+    of = profile.operators[name]
+    members = of.members or [name]
+    both = profile.take_ns(rows) if any(each.consumer == members[0] for each in dataflow.flows) else 0.0
+    for each in dataflow.flows:
+        output = of.outputs.get(each.output)
+        if output is not None and each.producer == members[-1] and each.consumer not in members:
+            both += output.selectivity * profile.hop_ns(output.bytes, rows)
+    return min(max(of.hand_over_ns / both, 1.0), MOST_HAND_OVER) if both else 1.0
+
+
+def _halved(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:
+    """Nanoseconds that a tuple takes an operator more in jumbo tuples of half of `rows`; of a chain that was not measured as one
+    only its head, whose tuples they are."""
+    for name in (operator.name, operator.members[0]):
+        if name in known:
+            return known[name].halved_ns(rows)
+    return 0.0
 
 
 def _apart(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:

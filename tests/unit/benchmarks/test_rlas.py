@@ -71,6 +71,10 @@ def test_links_limit_a_cluster_that_exchanges_events_and_cores_one_that_exchange
     assert "cores" in counts.model.limit or "operator" in counts.model.limit
     assert "(Eq. 5)" in events.model.limit
     assert counts.model.ingress > 10 * events.model.ingress
+    assert counts.simulated.ingress == pytest.approx(counts.model.ingress, rel=0.02)
+    assert counts.placed.instance.replicas == [192, 32], (
+        "with 24 mergers they would limit, with 40 the counters"
+    )
 
 
 def test_pictures_are_svg_with_every_name() -> None:

@@ -82,8 +82,12 @@ def test_a_probe_that_fails_in_the_other_version_is_named_and_left_out(
     assert [(each.case, each.runs) for each in found] == [("a", 2)]
     named = [line for line in told if "a bug" in line]
     assert len(named) == 1 and named[0].startswith(f"not compared: {other}"), "it is run once"
+    once = f'#!/bin/sh\ncase "$*" in *"--only b"*) [ -e {tmp_path}/ran ] && exit 1; touch {tmp_path}/ran;; esac\n'
+    (other / ".venv/bin/python").write_text(once + works)
+    found = compare(other, [Part("s", ("b",)), Part("s", ("a",))], rounds=2)
+    assert [each.case for each in found] == ["a"], "also if it fails in a later round"
     monkeypatch.setattr("benchmarks.versions.ROOT", other)
-    with pytest.raises(VersionError, match="a bug"):
+    with pytest.raises(VersionError, match="failed"):
         compare(here, [Part("s", ("b",))], rounds=1)
 
 

@@ -6,7 +6,14 @@ import msgspec
 import pytest
 
 from actorstream.errors import ConfigurationError
-from actorstream.placement.rlas import Dataflow, Flow, OutputProfile, PlannedOperator
+from actorstream.placement.rlas import (
+    Dataflow,
+    Flow,
+    Measured,
+    OperatorProfile,
+    OutputProfile,
+    PlannedOperator,
+)
 from actorstream.placement.rlas.costs import MADE, costs_of
 
 from .small import dataflow, operator, profile
@@ -90,9 +97,38 @@ def test_hand_overs_cost_an_operator_what_it_takes_more_on_a_worker_of_its_own()
     known.operators["b"] = replace(known.operators["b"], hand_over_ns=30.0)
     found = costs_of(dataflow("a>b", "b>c"), known, rows=64)
     assert (found.hops, found.takes) == (pytest.approx([10, 20]), pytest.approx([10, 5]))
+    # five times is too much for hand-overs: the machine's speed has changed
+    known.operators["b"] = replace(known.operators["b"], hand_over_ns=75.0)
+    assert costs_of(dataflow("a>b", "b>c"), known, rows=64).hops == [10, 30]
     # where it takes less than those, no less is counted
     known.operators["b"] = replace(known.operators["b"], hand_over_ns=3.0)
     assert costs_of(dataflow("a>b", "b>c"), known, rows=64).hops == [10, 10]
+
+
+def test_what_an_output_costs_is_paid_for_each_of_its_consumers() -> None:
+    replace = msgspec.structs.replace
+    known = profile(a=operator(10, size=64), b=operator(100, size=64), c=operator(1), d=operator(1))
+    known = replace(known, jumbo_hop_ns=640.0, jumbo_take_ns=640.0)  # 10 ns a tuple, each
+    known.operators["b"] = replace(known.operators["b"], hand_over_ns=60.0)  # in, and out twice
+    found = costs_of(dataflow("a>b", "b>c", "b>d"), known, rows=64)
+    assert (found.takes[0], found.hops[1], found.hops[2]) == (20, 20, 20)
+
+
+def test_a_tuple_costs_more_in_the_smaller_jumbo_tuples_behind_an_exchange() -> None:
+    sizes = [Measured(rows=rows, execute_ns={"p50": cost}) for rows, cost in ((32, 14.0), (64, 10.0))]
+    known = profile(a=operator(1), b=operator(1), c=operator(1))
+    outputs = known.operators["b"].outputs
+    known.operators["b"] = OperatorProfile(batches=sizes, outputs=outputs)
+    known.operators["c"] = OperatorProfile(batches=sizes, outputs=outputs)
+    found = costs_of(dataflow("a>b", "b=c"), known, rows=64)
+
+    def costs(*replicas: int) -> list[float]:
+        return [entry.execute_ns for each in found.routed(list(replicas)).entries for entry in each.values()]
+
+    assert costs(1, 1, 1) == [1, 10, 10]
+    assert costs(1, 2, 2) == [1, 14, 14], "halves of jumbo tuples, also where rows go on to one replica"
+    assert costs(1, 3, 3) == [1, 18, 18]
+    assert costs(3, 1, 1) == [1, 10, 10], "several producers send whole ones"
 
 
 def test_a_source_takes_nothing_in_and_an_output_of_few_rows_sends_few() -> None:

@@ -34,6 +34,10 @@ WORDS = Profile(
             outputs={"final": OutputProfile(selectivity=2.0, bytes=16.0, by_input={"lines": 0.5})},
             members=["split", "count"],
             memory="counters",
+            in_run=1.5,
+            apart=0.9,
+            hand_over_ns=12.5,
+            beside_ns=3.0,
         ),
     },
 )
