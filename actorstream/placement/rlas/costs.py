@@ -59,29 +59,27 @@ class Costs(msgspec.Struct, frozen=True):
 
     def routed(self, replicas: list[int]) -> Costs:
         """The same where operators have so many replicas, with what it costs to route between them, and to process the smaller
-        jumbo tuples that each of them gets."""
+        jumbo tuples that each of them gets: half as large, however many replicas there are, since smaller ones are gathered
+        while their consumer works."""
         if not any(self.routing) and not any(self.halved):
             return self
-        chosen = self._chosen_from(replicas)
-        extra = [
-            each if count > 1 else 0.0 for each, count in zip(self.routing or [0.0] * len(self.flows), chosen)
+        exchanges = [
+            flow.route not in UNROUTED and replicas[consumer] > 1
+            for flow, (_, consumer) in zip(self.dataflow.flows, self.flows)
         ]
-        parts, entries = [1] * len(replicas), []
+        extra = [each * flow for each, flow in zip(self.routing or [0.0] * len(self.flows), exchanges)]
+        divided, entries = [False] * len(replicas), []
+        """Of each operator: whether it gets halves of jumbo tuples."""
         for number, mine in enumerate(self.entries):
             flows = [flow for flow in mine if flow != MADE]
-            parts[number] = max([max(chosen[flow], parts[self.flows[flow][0]]) for flow in flows], default=1)
-            smaller = self.halved[number] * (parts[number] - 1) if self.halved else 0.0
+            divided[number] = any(exchanges[flow] or divided[self.flows[flow][0]] for flow in flows)
+            smaller = self.halved[number] if self.halved and divided[number] else 0.0
             changed = {}
             for flow, entry in mine.items():
                 routing = sum(selectivity * extra[leaving] for leaving, selectivity in entry.leaving.items())
                 changed[flow] = replace(entry, execute_ns=entry.execute_ns + routing + smaller)
             entries.append(changed)
         return replace(self, entries=entries, routing=[], halved=[])
-
-    def _chosen_from(self, replicas: list[int]) -> list[int]:
-        """Of each flow: how many replicas a tuple's one is chosen from."""
-        flows = zip(self.dataflow.flows, self.flows)
-        return [1 if flow.route in UNROUTED else replicas[consumer] for flow, (_, consumer) in flows]
 
     def totals(self, replicas: list[int]) -> list[float]:
         """Tuples per second on each flow, all replicas together, when the sources make one tuple per second in all."""
