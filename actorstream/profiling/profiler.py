@@ -48,6 +48,7 @@ from actorstream.profiling.together import (
     beside_ns,
     both,
     costs_together,
+    halved_ns,
     hand_over_ns,
     line_through,
     routing_ns,
@@ -239,10 +240,11 @@ class Profiler:
         routing: dict[str, float] = {}
         beside: dict[str, float] = {}
         if several:
-            halved = {
-                name: scaled_to(found[name], costs[name], rows).halved_ns(rows)
-                for name in behind_exchanges(routed) & costs.keys()
+            scaled = {
+                name: scaled_to(found[name], cost, rows) for name, cost in costs.items() if name in found
             }
+            smaller = {name: each.halved_ns(rows) for name, each in scaled.items()}
+            halved = halved_ns(chains, smaller, behind_exchanges(routed), run)
             beside = beside_ns(routed, run, second, halved)
             routing = routing_ns(routed, run, second, beside, halved)
         apart = self._apart(chains, costs, run, folder)

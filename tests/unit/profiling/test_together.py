@@ -16,6 +16,7 @@ from actorstream.profiling.together import (
     beside_ns,
     both,
     costs_together,
+    halved_ns,
     hand_over_ns,
     line_through,
     routing_ns,
@@ -110,6 +111,14 @@ def test_jumbo_tuples_are_divided_behind_a_route_that_chooses_replicas_and_stay_
     assert behind_exchanges(made) == {"count", "sums"}
     actors["count"].replicas = 1
     assert behind_exchanges(made) == set(), "one replica gets whole ones"
+
+
+def test_what_half_jumbo_tuples_cost_the_members_of_a_chain_comes_to_what_they_cost_the_chain() -> None:
+    seen = run(1000, lines=(0, 10, 0), split=(10, 20, 0), count=(20, 0, 0))
+    smaller = {"lines": 5.0, "split": 4.0, "count": 3.0, "split+count": 8.0}
+    found = halved_ns([["lines"], ["split", "count"]], smaller, {"split", "count"}, seen)
+    assert found == pytest.approx({"split": 3.2, "count": 2.4}), "40 and 60 ns, but 80 together"
+    assert halved_ns([["split"]], {"split": 0.0}, {"split"}, seen) == {}
 
 
 def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:
