@@ -44,6 +44,7 @@ from actorstream.profiling.stages import (
 from actorstream.profiling.together import (
     WholeRun,
     apart_of,
+    at_most,
     behind_exchanges,
     beside_ns,
     both,
@@ -51,9 +52,11 @@ from actorstream.profiling.together import (
     halved_ns,
     hand_over_ns,
     line_through,
+    of_head,
     routing_ns,
     rows_of_sources,
     scaled_to,
+    took_more,
     with_routing,
 )
 from actorstream.profiling.watch import Watched, watch, watch_hop, watch_whole
@@ -239,13 +242,19 @@ class Profiler:
         costs = {name: cost for name, cost in costs.items() if self._fed.keys().isdisjoint(name.split("+"))}
         routing: dict[str, float] = {}
         beside: dict[str, float] = {}
+        halved: dict[str, float] = {}
         if several:
             scaled = {
                 name: scaled_to(found[name], cost, rows) for name, cost in costs.items() if name in found
             }
-            smaller = {name: each.halved_ns(rows) for name, each in scaled.items()}
+            smaller = {
+                name: max(each.execute_ns(rows / 2) - each.execute_ns(rows), 0.0)
+                for name, each in scaled.items()
+            }
             halved = halved_ns(chains, smaller, behind_exchanges(routed), run)
+            halved = at_most(halved, took_more(routed, run, second), second)
             beside = beside_ns(routed, run, second, halved)
+            beside = at_most(beside, took_more(routed, run, second, halved), second)
             routing = routing_ns(routed, run, second, beside, halved)
         apart = self._apart(chains, costs, run, folder)
         seen = {
@@ -258,10 +267,14 @@ class Profiler:
             members = each.members or [name]
             mine = scaled_to(each, costs[name], rows) if name in costs else each
             last, head = members[-1], members[0]
-            more = sum(beside.get(each, 0.0) * run.actors[each].rows for each in members)
-            beside_row = round(more / (run.actors[head].rows or 1), 3)
             ratio, handed = apart.get(name, (1.0, 0.0))
-            mine = msgspec.structs.replace(mine, apart=ratio, hand_over_ns=handed, beside_ns=beside_row)
+            mine = msgspec.structs.replace(
+                mine,
+                apart=ratio,
+                hand_over_ns=handed,
+                halved_ns=of_head(members, halved, run),
+                beside_ns=of_head(members, beside, run),
+            )
             if head not in self._fed:
                 selectivities = measured_selectivities(graph, last, head, seen)
                 mine = with_selectivities(mine, selectivities, rows_made(graph, last, head, seen))

@@ -224,12 +224,34 @@ def routing_ns(
     for edge in graph.edges:
         if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static:
             routed[edge.source] = routed.get(edge.source, 0) + share_of(graph, edge, several)
-    made = [rows_of_sources(graph, run) for run in (one, several)]
-    if not sum(routed.values()) or not all(made):
+    if not sum(routed.values()):
         return {}
-    more = several.cpu_ns - one.cpu_ns * made[1] / made[0]
-    more -= sum(each * several.actors[name].rows for costs in without for name, each in costs.items())
-    return {source: max(more, 0.0) / sum(routed.values()) for source, rows in routed.items() if rows}
+    more = took_more(graph, one, several, *without)
+    return {source: more / sum(routed.values()) for source, rows in routed.items() if rows}
+
+
+def took_more(graph: Graph, one: WholeRun, several: WholeRun, *without: Mapping[str, float]) -> float:
+    """Nanoseconds that the run `several` took more than as many rows in the run `one`, and more than its actors took for what
+    `without` says of a row; not below 0."""
+    made = [rows_of_sources(graph, run) for run in (one, several)]
+    more = several.cpu_ns - one.cpu_ns * made[1] / made[0] if all(made) else 0.0
+    return max(more - sum(_total(costs, several) for costs in without), 0.0)
+
+
+def at_most(costs: Mapping[str, float], most_ns: float, run: WholeRun) -> dict[str, float]:
+    """Nanoseconds a row of actors, cut in proportion so that they come to no more than `most_ns` in the run."""
+    total = _total(costs, run)
+    return {name: each * min(1.0, most_ns / total) for name, each in costs.items() if total}
+
+
+def of_head(members: Sequence[str], costs: Mapping[str, float], run: WholeRun) -> float:
+    """What all members of a chain take for a row that enters it, from what each takes for a row of its own."""
+    mine = {name: costs[name] for name in members if name in costs}
+    return round(_total(mine, run) / (run.actors[members[0]].rows or 1), 3)
+
+
+def _total(costs: Mapping[str, float], run: WholeRun) -> float:
+    return sum(each * run.actors[name].rows for name, each in costs.items())
 
 
 def share_of(graph: Graph, edge: Edge, run: WholeRun) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from time import monotonic, process_time, sleep
@@ -18,9 +18,17 @@ from actorstream.events.batch import Batch
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher
 from actorstream.metrics.counters import Counter
-from actorstream.placement.rlas import Profile, load_profile
+from actorstream.placement.rlas import MachineModel, Profile, Socket, dataflow_of, load_profile
+from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.instance import instance_of
+from actorstream.placement.rlas.worker_rates import on_workers
 from actorstream.plan.compile import read_job
+from actorstream.plan.fuse import fusible
 from actorstream.profiling import watch
+from actorstream.profiling.profiler import Profiler
+from actorstream.profiling.stages import with_replicas
+from actorstream.profiling.together import ActorWork, WholeRun
+from actorstream.topology.graph import Graph
 from actorstream.topology.machine import read_machine
 from tests.integration.processes import ROOT
 
@@ -204,3 +212,60 @@ def test_a_run_ends_although_its_first_rows_come_before_the_worker_that_is_looke
     run = watch.watch_whole(job.graph, job.deploy, read_machine(), seconds=0.2, apart=["sums", "file"])
     assert run.cpu_ns > 0
     assert run.actors["sums"].rows_in > 0
+
+
+SPREAD = """
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+count = 100
+
+[actors.more]
+type = "map"
+inputs = [{ from = "numbers", key = "number" }]
+replicas = 2
+set = { number = "number + 1" }
+
+[actors.nowhere]
+type = "null-sink"
+inputs = ["more"]
+replicas = 2
+"""
+
+
+@pytest.mark.parametrize("several_ns", [30.0, 19.0, 16.5])
+def test_the_model_predicts_of_the_runs_that_a_profile_is_scaled_to_what_they_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several_ns: float
+) -> None:
+    """With one replica of each actor, and with two on one core, whose hooks take more, and whose jumbo tuples are smaller."""
+    file = tmp_path / "topology.toml"
+    file.write_text(SPREAD)
+    hooks = {False: (2, 8), True: (2, 9 if several_ns < 20 else 14)}
+    """Nanoseconds a row of the hooks of the source and of its consumer, by whether there are two."""
+
+    def whole(self: Profiler, counts: Mapping[str, int], folder: Path, **keys: Any) -> tuple[Graph, WholeRun]:
+        source, more = (1000 * each for each in hooks[bool(counts)])
+        actors = {
+            "numbers": ActorWork(0, 1000, source, source),
+            "more": ActorWork(1000, 1000, more, more),
+            "nowhere": ActorWork(1000, 0, 0, 0),
+        }
+        return with_replicas(self.graph, counts, {}), WholeRun(
+            int(1000 * (several_ns if counts else 15.0)), actors
+        )
+
+    monkeypatch.setattr(Profiler, "_whole", whole)
+    job = read_job(file, None, [])
+    known = Profiler(
+        job.graph, job.deploy, hertz=1e9, batch_sizes=[512, 8192], rows=20_000, seconds=0.02
+    ).profile()
+    machine = MachineModel(
+        name="one core", sockets=[Socket(cores=1, hertz=1e9)], latency_ns=[[0.0]], bandwidth=[[1e12]]
+    )
+    flow = dataflow_of(job.graph, direct=fusible)
+    costs = costs_of(flow, known, rows=4096)
+    for count, expected in ((1, 15.0), (2, several_ns)):
+        replicas = [count if "more" in each.members else 1 for each in flow.operators]
+        instance = instance_of(costs, machine, replicas)
+        seats = [0] * len(instance.groups)
+        assert 1e9 / on_workers(instance, seats, seats).ingress == pytest.approx(expected, rel=0.01)

@@ -55,7 +55,7 @@ class Costs(msgspec.Struct, frozen=True):
     apart: list[float] = []
     """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
     halved: list[float] = []
-    """Of each operator: nanoseconds that a tuple takes more in jumbo tuples of half as many rows."""
+    """Of each operator: nanoseconds that a tuple takes more in the smaller jumbo tuples that each of several replicas gets."""
 
     def routed(self, replicas: list[int]) -> Costs:
         """The same where operators have so many replicas, with what it costs to route between them, and to process the smaller
@@ -151,7 +151,7 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
         hops.append(profile.hop_ns(stream.bytes, rows) * more.get(sender, more.get(edge.producer, 1.0)))
         takes.append(profile.take_ns(rows) * more.get(taker, more.get(edge.consumer, 1.0)))
     apart = [_apart(each, known, rows) for each in dataflow.operators]
-    halved = [_halved(each, known, rows) for each in dataflow.operators]
+    halved = [_halved(each, known) for each in dataflow.operators]
     return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, takes, apart, halved)
 
 
@@ -169,13 +169,11 @@ def hand_over_factor(profile: Profile, name: str, dataflow: Dataflow, rows: floa
     return min(max(of.hand_over_ns / both, 1.0), MOST_HAND_OVER) if both else 1.0
 
 
-def _halved(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:
-    """Nanoseconds that a tuple takes an operator more in jumbo tuples of half of `rows`; of a chain that was not measured as one
-    only its head, whose tuples they are."""
-    for name in (operator.name, operator.members[0]):
-        if name in known:
-            return known[name].halved_ns(rows)
-    return 0.0
+def _halved(operator: PlannedOperator, known: Mapping[str, OperatorProfile]) -> float:
+    """`halved_ns` of an operator; of a chain that was not measured as one that of its head, whose tuples they are."""
+    return next(
+        (known[name].halved_ns for name in (operator.name, operator.members[0]) if name in known), 0.0
+    )
 
 
 def _apart(operator: PlannedOperator, known: Mapping[str, OperatorProfile], rows: float) -> float:

@@ -62,6 +62,9 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     hand_over_ns: NotNegative = 0.0
     """Nanoseconds, at least, that a tuple takes more there for its way from and to other workers, without T^f. 0: nothing is
     known, or it is little beside T^e."""
+    halved_ns: NotNegative = 0.0
+    """Nanoseconds that a tuple takes more in the jumbo tuples that each of several replicas gets: half as large as those that the
+    profile is for."""
     beside_ns: NotNegative = 0.0
     """Nanoseconds that a tuple takes more where another replica of the operator takes turns on the same core: the tuples and the
     state of both share its caches."""
@@ -69,10 +72,6 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     def execute_ns(self, rows: float, percentile: str = "p50") -> float:
         """T^e at jumbo tuples of `rows` tuples: linear in 1/rows between the measured sizes, constant beyond them."""
         return self._at(rows, [each.execute_ns[percentile] for each in self.batches])
-
-    def halved_ns(self, rows: float) -> float:
-        """Nanoseconds that a tuple takes more in jumbo tuples of half of `rows` tuples."""
-        return max(self.execute_ns(rows / 2) - self.execute_ns(rows), 0.0)
 
     def memory_bytes(self, rows: float) -> float:
         """M per input tuple at jumbo tuples of `rows` tuples."""

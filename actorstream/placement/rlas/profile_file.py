@@ -57,6 +57,7 @@ def profile_text(profile: Profile) -> str:
             ("in_run", 1.0),
             ("apart", 1.0),
             ("hand_over_ns", 0.0),
+            ("halved_ns", 0.0),
             ("beside_ns", 0.0),
         ):
             if each[key] == usual:

@@ -6,14 +6,7 @@ import msgspec
 import pytest
 
 from actorstream.errors import ConfigurationError
-from actorstream.placement.rlas import (
-    Dataflow,
-    Flow,
-    Measured,
-    OperatorProfile,
-    OutputProfile,
-    PlannedOperator,
-)
+from actorstream.placement.rlas import Dataflow, Flow, OutputProfile, PlannedOperator
 from actorstream.placement.rlas.costs import MADE, costs_of
 
 from .small import dataflow, operator, profile
@@ -115,11 +108,8 @@ def test_what_an_output_costs_is_paid_for_each_of_its_consumers() -> None:
 
 
 def test_a_tuple_costs_more_in_the_smaller_jumbo_tuples_behind_an_exchange() -> None:
-    sizes = [Measured(rows=rows, execute_ns={"p50": cost}) for rows, cost in ((32, 14.0), (64, 10.0))]
-    known = profile(a=operator(1), b=operator(1), c=operator(1))
-    outputs = known.operators["b"].outputs
-    known.operators["b"] = OperatorProfile(batches=sizes, outputs=outputs)
-    known.operators["c"] = OperatorProfile(batches=sizes, outputs=outputs)
+    smaller = msgspec.structs.replace(operator(10), halved_ns=4.0)
+    known = profile(a=operator(1), b=smaller, c=smaller)
     found = costs_of(dataflow("a>b", "b=c"), known, rows=64)
 
     def costs(*replicas: int) -> list[float]:

@@ -37,6 +37,7 @@ WORDS = Profile(
             in_run=1.5,
             apart=0.9,
             hand_over_ns=12.5,
+            halved_ns=1.5,
             beside_ns=3.0,
         ),
     },
