@@ -24,6 +24,11 @@ NEARLY = 0.05
 """Part of its cost by which an operator must differ between two runs before the difference counts."""
 
 
+WAITS = 0.1
+"""Part of its processor time that an operator on a core of its own may wait for its neighbours. Where it waits for longer, it
+spins and is woken, and gathers rows while rings are full, so that its processor time says little about its hand-overs."""
+
+
 WITHIN = 0.01
 """Part of its time that an actor takes to send, below which it sends within its hooks."""
 
@@ -138,11 +143,13 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
 def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: WholeRun) -> float:
     """Nanoseconds, at least, that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so
     that its input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches
-    takes. All the time for which it waits for its neighbours is left out, though it may sleep for some of it. Differences below
-    NEARLY are those of the machine's speed."""
+    takes. The time for which it waits for its neighbours is left out, and 0 is said where that is long (see WAITS). Differences
+    below NEARLY are those of the machine's speed."""
     rows = apart.actors[chain[0]].rows
     waits = sum(apart.actors[name].waits_ns for name in chain)
-    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns if rows else 0.0
+    if not rows or waits > WAITS * apart.cpu_ns:
+        return 0.0
+    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns
     return round(more, 3) if more > NEARLY * cost else 0.0
 
 
