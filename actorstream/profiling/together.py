@@ -166,10 +166,14 @@ def behind_exchanges(graph: Graph) -> set[str]:
     found: set[str] = set()
     for actor in graph.actors.values():
         edges = [edge for edge in actor.inputs if not edge.static]
-        divided = actor.replicas > 1 and any(edge.route not in UNROUTED for edge in edges)
-        if divided or any(edge.producer in found for edge in edges):
+        if any(_is_exchange(graph, edge) or edge.producer in found for edge in edges):
             found.add(actor.name)
     return found
+
+
+def _is_exchange(graph: Graph, edge: Edge) -> bool:
+    """Whether a row on the edge goes to one of several replicas."""
+    return graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static
 
 
 def halved_ns(
@@ -183,7 +187,7 @@ def halved_ns(
     found: dict[str, float] = {}
     for chain in chains:
         mine = {name: smaller.get(name, 0.0) for name in chain if name in behind}
-        total = sum(each * run.actors[name].rows for name, each in mine.items())
+        total = _total(mine, run)
         whole = smaller.get("+".join(chain), 0.0) * run.actors[chain[0]].rows
         found |= {name: each * whole / total for name, each in mine.items() if total}
     return found
@@ -200,11 +204,7 @@ def beside_ns(
 
     A native chain routes within its hooks, so what a sender of routed rows takes more there is routing, and left out."""
     shares = [sum(hooks_of(run).values()) / (_hooks(run) or 1) for run in (one, several)]
-    senders = {
-        edge.producer
-        for edge in graph.edges
-        if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static
-    }
+    senders = {edge.producer for edge in graph.edges if _is_exchange(graph, edge)}
     found = {}
     for name, each in several.actors.items():
         before = one.actors.get(name, NO_WORK)
@@ -229,7 +229,7 @@ def routing_ns(
     Both runs have all replicas on one core, so nothing else is different. Sources make the rows by which runs are compared."""
     routed: dict[str, int] = {}
     for edge in graph.edges:
-        if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static:
+        if _is_exchange(graph, edge):
             routed[edge.source] = routed.get(edge.source, 0) + share_of(graph, edge, several)
     if not sum(routed.values()):
         return {}
@@ -252,7 +252,7 @@ def at_most(costs: Mapping[str, float], most_ns: float, run: WholeRun) -> dict[s
 
 
 def of_head(members: Sequence[str], costs: Mapping[str, float], run: WholeRun) -> float:
-    """What all members of a chain take for a row that enters it, from what each takes for a row of its own."""
+    """Nanoseconds that a chain takes for a row that enters it. `costs`: what each member takes for a row that enters it."""
     mine = {name: costs[name] for name in members if name in costs}
     return round(_total(mine, run) / (run.actors[members[0]].rows or 1), 3)
 

@@ -89,7 +89,8 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
 
 
 def predict(name: str, label: str) -> Sequence[float]:
-    """What the model says of a plan. Each round begins with a profile of its own: the machine's speed changes in minutes."""
+    """The rows of the source a second that the model predicts for a plan. A round begins with a new profile, since the speed of
+    the machine changes in minutes."""
     if label == REFERENCE:
         profiled(name, again=True)
     return (predicted(name, PLANS[label]),)
