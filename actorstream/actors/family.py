@@ -114,6 +114,9 @@ class Family:
         for cell in reversed(cells):
             await retire(cell)
         if delay:
+            for cell in reversed(cells):
+                if cell.stop_asked:  # it does not wait for an instance that would stop at once
+                    await bury(cell, "stopped")
             clock = self._system.clock
             clock.call_at(clock.time() + delay, failed.lane.post, partial(self._revive, cells))
         else:

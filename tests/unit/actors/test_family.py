@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from actorstream.actors import Actor, ActorRef, ManualClock, Supervision, System
+from actorstream.actors.cell import State
 from actorstream.errors import ActorDeadError
 
 
@@ -267,6 +268,30 @@ async def test_an_actor_that_waits_for_its_restart_can_be_stopped_at_once() -> N
         assert await ref.stop() is True
         clock.advance(1000)
         assert system.names == []
+
+
+async def test_an_actor_that_was_asked_to_stop_does_not_wait_until_its_siblings_restart() -> None:
+    go = asyncio.Event()
+
+    class Slow(Worker):
+        async def on_message(self, message: str) -> int:  # type: ignore[override]
+            await go.wait()
+            return super().on_message(message)
+
+    log: list[str] = []
+    async with System(clock=ManualClock(), grouping="one_for_all") as system:
+        failing = await system.spawn(Worker, log=log, supervision=Supervision("restart", backoff=100))
+        slow = await system.spawn(Slow, log=log, name="slow", supervision="restart")
+        slow.tell("x")
+        while system.cell("slow").in_flight is None:  # type: ignore[union-attr]
+            await asyncio.sleep(0)
+        stopping = asyncio.ensure_future(slow.stop())  # which waits in the mailbox for the end of the hook
+        failing.tell("boom")
+        while system.cell("slow").state is not State.SUSPENDED:  # type: ignore[union-attr]
+            await asyncio.sleep(0)
+        go.set()
+        assert await asyncio.wait_for(stopping, 30) is True
+        assert failing.alive
 
 
 async def test_an_actor_that_was_asked_to_stop_does_not_restart() -> None:
