@@ -34,6 +34,17 @@ def covering(
     return pytest.mark.parametrize([name for own in names for name in own], cases, ids=ids)
 
 
+def sampled(name: str, values: Sequence[Any], quick: int) -> pytest.MarkDecorator:
+    """Parametrizes with values, of which the ordinary run takes the first `quick` and `-m slow` the rest."""
+    return pytest.mark.parametrize(
+        name,
+        [
+            pytest.param(value, marks=() if at < quick else pytest.mark.slow)
+            for at, value in enumerate(values)
+        ],
+    )
+
+
 def covering_sample(sizes: Sequence[int]) -> set[Combination]:
     """Combinations of indices below `sizes` that hold every pair of indices of any two positions. Each is the one that
     adds most pairs to those before it, the first of a seeded order among equals."""

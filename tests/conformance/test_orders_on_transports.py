@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.socket_plugin import PLACES, installed_socket_transports
+from tests.covering import sampled
 from tests.integration import test_random_topologies as unordered
 from tests.integration import test_serial_topologies as serial
 from tests.integration import test_timestamp_topologies as timestamp
@@ -43,7 +44,7 @@ def place(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"transport": request.param, "workers": PLACES[request.param]}
 
 
-SEEDS = pytest.mark.parametrize("seed", range(4))
+SEEDS = sampled("seed", range(4), quick=2)
 
 
 @SEEDS
@@ -65,7 +66,7 @@ def test_rows_in_serial_order_come_in_the_order_of_the_source(place: dict[str, A
 
 
 @pytest.mark.parametrize("merge", MERGES)
-@pytest.mark.parametrize("seed", range(3))
+@sampled("seed", range(3), quick=1)
 def test_rows_in_timestamp_order_come_by_time(place: dict[str, Any], merge: str, seed: int) -> None:
     dice = random.Random(f"timestamp {seed}")
     topology, expected = timestamp.random_topology(dice)
@@ -83,7 +84,7 @@ def test_outputs_of_programs_come_in_the_order_of_dependence(place: dict[str, An
     assert between(outputs) == between(sequential(Echoes(), streams))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@sampled("seed", range(2), quick=1)
 def test_nor_do_checkpoints_and_delays_change_their_order(
     place: dict[str, Any], seed: int, tmp_path: Path
 ) -> None:

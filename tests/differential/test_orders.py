@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.covering import sampled
 from tests.differential.cases import SUBJECTS, difference
 from tests.integration import test_random_topologies as unordered
 from tests.integration import test_serial_topologies as serial
@@ -47,6 +48,6 @@ def test_many_ordered_dataflows_give_what_one_row_after_the_other_gives(seed: in
     check(seed)
 
 
-@pytest.mark.parametrize("seed", [897] * 3)
+@sampled("seed", [897] * 3, quick=1)
 def test_what_hung_while_an_output_of_an_actor_that_holds_rows_back_was_full(seed: int) -> None:
     check(seed)

@@ -5,21 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.apps.launched import command
+from tests.covering import sampled
 from tests.integration.processes import ROOT, ranked
 
 APPS = {
     "word_count": "none",
-    "ysb": "none, windows",
-    "call_fraud": "serial",
     "linear_road": "timestamp",
     "value_barrier": "dependency",
+    "ysb": "none, windows",
+    "call_fraud": "serial",
 }
 
 
-@pytest.mark.parametrize("app", APPS)
+@sampled("app", list(APPS), quick=3)
 def test_an_app_gives_the_same_over_mpi(app: str) -> None:
     said = command(
         "verify",

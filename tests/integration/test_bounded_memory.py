@@ -26,6 +26,7 @@ from actorstream.metrics.counters import Counter
 from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
+from tests.covering import sampled
 from tests.integration.parts import Expand, Number, Numbers, Pass, Text
 from tests.integration.processes import launched
 
@@ -125,7 +126,11 @@ def memory_when_idle(operator: type[Actor], keys: str, deploy: str) -> int:
 
 DEPLOYMENTS = [
     pytest.param({"transport": "shm", "workers": 2}, id="shm"),
-    pytest.param({"transport": "shm", "workers": 3, "placement": "round-robin"}, id="shm-pipeline"),
+    pytest.param(
+        {"transport": "shm", "workers": 3, "placement": "round-robin"},
+        id="shm-pipeline",
+        marks=pytest.mark.slow,
+    ),
     pytest.param({"transport": "local", "workers": 1}, id="local"),
 ]
 
@@ -255,12 +260,16 @@ path = "/dev/null"
 
 
 @pytest.mark.parametrize(
-    ("first", "workers"),
+    "workers, first",
     [
-        *product(
-            [LargeRows, LiveLargeRows, LargeReads, Enlarges, Grows, Makes, MakesAtOnce, MakesAtTheEnd], [2]
+        *product([2], [LargeRows, LiveLargeRows, Grows, MakesAtOnce]),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [
+                *product([2], [LargeReads, Enlarges, Makes, MakesAtTheEnd]),
+                *product([1], [LargeRows, Grows]),
+            ]
         ),
-        *product([LargeRows, Grows], [1]),
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )
@@ -363,7 +372,7 @@ aggregates = {{ rows = "count()" }}
 }
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@sampled("operator", list(OPERATORS), quick=3)
 def test_one_large_row_that_comes_out_often_is_never_often_in_memory(operator: str, tmp_path: Path) -> None:
     lines = ['name = "large"', "[actors.large]", OPERATORS[operator]]
     lines += ["[actors.text]", f'type = "{HERE}:{"OneText" if "join" in operator else "Texts"}"']
