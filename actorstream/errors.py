@@ -1,8 +1,8 @@
 """Every error that actorstream raises on purpose. Each says what, where, the value, what is allowed, the next step.
 
 Classes tell apart whose fault it is: the input (`ConfigurationError`, `SchemaError`, `DataError`), the user's operator
-(`OperatorError`), this side's misuse (`ClosedError`, `BusyError`), the other side (`BrokenError`, `ActorDeadError`),
-an orderly end (`EndOfChannel`), and the machine (`ResourceError`, `NotInstalledError`).
+(`OperatorError`), this side's misuse (`ClosedError`), the other side (`BrokenError`, `ActorDeadError`), and the machine
+(`ResourceError`, `NotInstalledError`).
 """
 
 from __future__ import annotations
@@ -146,14 +146,6 @@ class ClosedError(ChannelError):
 
 class BrokenError(ChannelError):
     """The other side is lost, or sent what it must not."""
-
-
-class BusyError(ChannelError):
-    """Two users at once on an end that has one owner."""
-
-
-class EndOfChannel(ChannelError):
-    """The producer has ended; nothing more will come."""
 
 
 class ActorError(ActorstreamError):

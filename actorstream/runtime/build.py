@@ -155,7 +155,7 @@ class _Builder:
             self.worker,
             head,
             source,  # type: ignore[arg-type]
-            rate=float(node.keys.get("rate") or 0.0) / active,
+            rate=float(node.keys.get("rate") or source.rate or 0.0) / active,  # type: ignore[attr-defined]
             promises=node.name in job.listens,
             in_order=head.stamp is not None and head.stamp.by_time,
             watermarks=self._watermarks(source, planned.actor),

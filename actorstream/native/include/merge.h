@@ -27,9 +27,6 @@ typedef struct as_merge_lane {
     int64_t rank;              /* of the input that it belongs to */
     as_merge_node node;        /* scratch of as_merge_ready: of any contents before and after */
 } as_merge_lane;
-/* How many rows of one lane go next, at most `limit`; its number in `lane`, whose `first` the caller moves. 0: none is
-   ready. */
-uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane);
 /* The next rows in order, at most `limit`, and moves `first` of the lanes past them. If they are a run of one lane that
    is at least `shortest` rows long, that lane in `lane` and `tags` untouched; else AS_MERGE_MIXED there, and for each
    row in tags the lane that it comes from. Answers how many, 0: none is ready. */

@@ -9,10 +9,6 @@
 
 enum { SHORT = 4 }; /* rows of a run below which it looks for more than the next run */
 
-uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane) {
-    return merge_run(lanes, count, ties, limit, lane);
-}
-
 uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint64_t shortest,
                         uint16_t *tags, uint32_t *lane) {
     uint64_t done = 0;

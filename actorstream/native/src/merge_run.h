@@ -53,6 +53,8 @@ static inline uint64_t merge_gallop_to(const as_merge_lane *lane, uint64_t rows,
 #undef IS_BEFORE
 }
 
+/* How many rows of one lane go next, at most `limit`; its number in `lane`, whose `first` the caller moves. 0: none is
+   ready. */
 static inline uint64_t merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit,
                                  uint32_t *lane) {
     const as_merge_lane *least = NULL, *second = NULL;

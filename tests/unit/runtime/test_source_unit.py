@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.connectors.source import Source
 from actorstream.native.alarms import Alarm
 from actorstream.runtime import source_unit
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
 from actorstream.scheduling.pace import Pace
 from actorstream.topology.builder import Topology
-from tests.integration.parts import Collect, Numbers
+from tests.integration.parts import Collect, Number, Numbers
 from tests.integration.pooled import Times
 from tests.unit.runtime.schedule.kernel_worker import worker_of
 
@@ -88,6 +90,27 @@ def test_time_that_the_first_rows_took_to_read_is_not_made_up_for() -> None:
     assert pace.due(3 * SECOND) == 1
     pace.sent = 1
     assert pace.due(3 * SECOND + 5_000_000) == 5
+
+
+class Slow(Source):
+    """Five rows a second, unless the topology says otherwise."""
+
+    outputs: ClassVar = {"default": Number}
+
+    def __init__(self, rate: float = 5.0) -> None:
+        super().__init__(rate=rate)
+
+
+@pytest.mark.parametrize(("keys", "rate"), [({}, 5.0), ({"rate": 3.0}, 3.0)])
+def test_a_source_is_paced_by_its_key_or_else_by_what_its_class_has_set(
+    keys: dict[str, float], rate: float
+) -> None:
+    topology = Topology("paced")
+    topology.source(Slow, **keys).into(Collect, name="out")
+    unit = worker_of(topology).units[0]
+    assert isinstance(unit, SourceUnit)
+    assert unit.pace is not None
+    assert unit.pace.rate == rate
 
 
 def test_a_turn_ends_after_the_rows_that_the_schedule_has_allotted() -> None:
