@@ -173,6 +173,25 @@ def test_rows_that_alternate_are_one_stretch_with_tags() -> None:
     assert list(into.tags[0:7]) == [0, 1, 0, 1, 0, 1, 0]
 
 
+@pytest.mark.parametrize("rows", [1, 512, 4096])
+def test_more_sources_than_a_stretch_has_rows_come_in_order(rows: int) -> None:
+    """`rows`: how many the reader takes at a time."""
+    random, count = np.random.default_rng(rows), 3 * lib.AS_SCALEGATE_BLOCK // 2
+    times = [np.sort(random.integers(0, 40, random.integers(1, 20))) for _ in range(count)]
+    gate, found = ScaleGate(list(range(count))), list[Stretch]()
+    for source, each in enumerate(times):
+        assert gate.add(source, each, source)
+        gate.promise(source, LEAVES)
+    while (some := taken(gate, 0, Stretches(count + 1, rows))) is not None:
+        found += some
+    got = [(int(times[each.source][row]), each.source) for each in found for row in _rows_of(each)]
+    assert got == sorted((int(time), source) for source, each in enumerate(times) for time in each)
+
+
+def _rows_of(stretch: Stretch) -> range:
+    return range(stretch.first, stretch.first + stretch.rows)
+
+
 def test_a_reader_needs_room_for_a_stretch_of_each_source() -> None:
     gate, _rows = alternating()
     with pytest.raises(ValueError, match="room for 2 stretches"):
