@@ -30,6 +30,7 @@ from actorstream.profiling.stages import with_replicas
 from actorstream.profiling.together import ActorWork, WholeRun
 from actorstream.topology.graph import Graph
 from actorstream.topology.machine import read_machine
+from tests.covering import sampled
 from tests.integration.processes import ROOT
 
 TOPOLOGY = """
@@ -233,7 +234,7 @@ replicas = 2
 """
 
 
-@pytest.mark.parametrize("several_ns", [30.0, 19.0, 16.5])
+@sampled("several_ns", [19.0, 30.0, 16.5], quick=1)
 def test_the_model_predicts_of_the_runs_that_a_profile_is_scaled_to_what_they_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several_ns: float
 ) -> None:

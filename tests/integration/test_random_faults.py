@@ -17,6 +17,7 @@ from actorstream.checkpoint.store import CheckpointStore
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.plan.compile import read_job
+from tests.covering import sampled
 from tests.integration.faults import BALLAST, KINDS, Fault, draw, strike
 from tests.integration.processes import ROOT, Announcements, launched
 from tests.integration.test_checkpoints import CASES, folder
@@ -272,7 +273,7 @@ def suffer_all(
     assert not list((trial.folder / "out").glob(".*")), "nothing is left of the runs before"
 
 
-@pytest.mark.parametrize("seed", range(0, 300, 60))
+@sampled("seed", range(0, 300, 60), quick=3)
 def test_a_fault_leaves_nothing_and_no_difference(
     folder: Path, steps: tuple[Announcements, int], seed: int
 ) -> None:

@@ -65,11 +65,18 @@ def musl() -> Way:
 
 WAYS = {"clang": lambda: CLANG, "musl": musl, "aarch64": lambda: AARCH64}
 ways = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+another_processor = pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, id=name, marks=() if name == "aarch64" else pytest.mark.slow)
+        for name, way in WAYS.items()
+    ],
+)
+"""The ordinary run has only the way that differs most: to compile takes longer than to run."""
 
 
-@pytest.mark.parametrize("way", [WAYS["musl"], WAYS["aarch64"]], ids=["musl", "aarch64"])
+@ways
 def test_every_file_of_the_core_compiles_without_a_warning(way) -> None:
-    """With clang, the test that builds modules shows it."""
     way().checked(sorted((NATIVE / "src").glob("*.c")))
 
 
@@ -97,12 +104,13 @@ def test_structures_lose_nothing(way) -> None:
         assert way().run(binary, structure, mode, 300) == "ok\n"
 
 
-@ways
+@another_processor
 @pytest.mark.parametrize(("program", "parts", "rounds"), RANDOM, ids=[name for name, _, _ in RANDOM])
 def test_loops_give_what_the_plainest_code_gives(way, program: str, parts: list[Path], rounds: int) -> None:
     run_random(program, parts, rounds, way=way())
 
 
+@pytest.mark.slow
 def test_clang_builds_modules_that_the_engine_runs_on(tmp_path: Path) -> None:
     build = "from setuptools import setup; setup()"
     where = ["build_ext", "--build-lib", str(tmp_path), "--build-temp", str(tmp_path / "objects")]

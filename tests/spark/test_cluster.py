@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from time import sleep
 
+import pytest
+
 from actorstream.checkpoint.store import CheckpointStore
 from apps.linear_road import reference
 from apps.linear_road.events import Report
@@ -32,6 +34,7 @@ SETTINGS = {
 ROADS = Path("apps/linear_road")
 
 
+@pytest.mark.slow
 def test_a_cluster_runs_workers_and_feeds_them_and_no_row_is_lost_or_doubled_when_it_loses_a_part(
     tmp_path: Path,
 ) -> None:

@@ -32,6 +32,7 @@ from .processes import end_runs
 COLUMNS = ("ts", "origin", "carrier", "flight", "delay")
 
 
+@pytest.mark.slow
 def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_each_row_once_after_a_kill(
     spark: Any, tmp_path: Path
 ) -> None:
