@@ -305,6 +305,7 @@ def csv_sink(name: str, output: str) -> str:
     return f'[actors.{name}-out]\ntype = "csv-sink"\ninputs = ["{output}"]\npath = "{name}.csv"\n'
 
 
+@pytest.mark.slow
 def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
     spark: Any, totals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
