@@ -44,7 +44,7 @@ def place(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"transport": request.param, "workers": PLACES[request.param]}
 
 
-SEEDS = sampled("seed", range(4), quick=2)
+SEEDS = sampled("seed", range(4), quick=1)
 
 
 @SEEDS

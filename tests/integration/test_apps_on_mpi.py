@@ -18,7 +18,7 @@ APPS = {
 }
 
 
-@sampled("app", list(APPS), quick=3)
+@sampled("app", list(APPS), quick=1)
 def test_an_app_gives_the_same_over_mpi(app: str) -> None:
     said = command(
         "verify",

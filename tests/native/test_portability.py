@@ -75,12 +75,12 @@ another_processor = pytest.mark.parametrize(
 """The ordinary run has only the way that differs most: to compile takes longer than to run."""
 
 
-@ways
+@another_processor
 def test_every_file_of_the_core_compiles_without_a_warning(way) -> None:
     way().checked(sorted((NATIVE / "src").glob("*.c")))
 
 
-@ways
+@another_processor
 def test_results_are_the_same_bit_for_bit(way) -> None:
     assert results(way()) == results(OPTIMISED)
 

@@ -66,7 +66,7 @@ MODES = {
 }
 # without a sanitizer a narrow race is met by many rounds, with one by the order of the accesses
 WAYS = {
-    "optimised": (OPTIMISED, 20_000),
+    "optimised": (OPTIMISED, 10_000),
     "thread sanitizer": (THREAD, 5_000),
     "address sanitizer": (ADDRESS, 5_000),
 }

@@ -392,6 +392,7 @@ async def test_bad_input_is_one_message(
     assert len(str(error.value).splitlines()) <= 15
 
 
+@pytest.mark.slow
 def test_a_topology_with_two_replicas_of_its_source_computes_what_spark_sql_computes(
     spark: Any, tmp_path: Path
 ) -> None:
