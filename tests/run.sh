@@ -35,11 +35,13 @@ if [ $# -gt 0 ]; then
     exec python -m pytest --numprocesses="$processes" --dist=worksteal "$@"
 fi
 said=$(mktemp)
+# a test that hangs is ended and named, in time for CI to say so; slow tests may last longer
+ends=(-o faulthandler_exit_on_timeout=true)
 trap 'rm -f "$said"' EXIT
-python -m pytest tests/spark >"$said" 2>&1 &
+python -m pytest "${ends[@]}" tests/spark >"$said" 2>&1 &
 spark=$!
 status=0
-python -m pytest --ignore=tests/spark --numprocesses=$((processes > 1 ? processes - 1 : 1)) --dist=worksteal || status=$?
+python -m pytest "${ends[@]}" --ignore=tests/spark --numprocesses=$((processes > 1 ? processes - 1 : 1)) --dist=worksteal || status=$?
 wait "$spark" || status=$?
 cat "$said"
 exit "$status"

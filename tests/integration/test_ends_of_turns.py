@@ -5,22 +5,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import Any
 
 import pytest
 
 import actorstream.runtime
 from tests.covering import sampled
-from tests.integration import test_random_topologies as unordered
-from tests.integration import test_serial_topologies as serial
-from tests.integration import test_timestamp_topologies as timestamp
+from tests.differential.test_orders import check
 
 JUMPS_NS = (*[0] * 6, 200_000, 3_000_000, 12_000_000)
 """By how much a look at the clock is late; a turn lasts for 5 ms at most."""
-ORDERS: dict[str, Any] = {"none": unordered, "serial": serial, "timestamp": timestamp}
 
 
 @pytest.fixture
@@ -37,22 +32,7 @@ def jumping_clock(monkeypatch: pytest.MonkeyPatch) -> random.Random:
     return jumps
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@sampled("seed", range(100), quick=4)
-def test_a_random_topology_gives_the_rows_of_its_model(
-    order: str, seed: int, jumping_clock: random.Random
-) -> None:
+@sampled("seed", range(300), quick=12)
+def test_a_random_topology_gives_the_rows_of_its_model(seed: int, jumping_clock: random.Random) -> None:
     jumping_clock.seed(seed)
-    dice = random.Random(f"ends of turns {order} {seed}")
-    topology, expected = ORDERS[order].random_topology(dice)
-    deploy = ORDERS[order].random_deployment(dice)
-    deploy |= {"batch_size": dice.choice([1, 2, 7, 64, 4096]), "edge_bytes": dice.choice([1, 200, 20_000])}
-    if order == "timestamp":
-        deploy["merge"] = dice.choice(["channel", "gate"])
-    result = topology.run(**deploy)
-    for sink, rows in ({"sink": expected} if order == "timestamp" else expected).items():
-        found: Any = [tuple(row) for row in result[sink]]
-        wanted: Any = rows
-        if order == "none":
-            found, wanted = Counter(found), Counter(rows)
-        assert found == wanted
+    check(seed)
