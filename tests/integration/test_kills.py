@@ -133,7 +133,8 @@ def kill_at(folder: Path, started: Announcements | None, moment: float, dice: ra
     return f"{'launcher' if victim == run.pid else 'worker'} {status}"
 
 
-def kill_many(folder: Path, started: Announcements, times: int, seed: int) -> list[str]:
+def kill_many(folder: Path, started: Announcements, times: int, seed: int) -> None:
+    """Kills one process in each of `times` runs, and goes on until a launcher and a worker have died of it."""
     dice = random.Random(seed)
     before, after = undisturbed(folder, started)
     # evenly over the whole run, each moved a little: some from its very start, most from the start of the sources
@@ -146,7 +147,10 @@ def kill_many(folder: Path, started: Announcements, times: int, seed: int) -> li
     for from_there, moment in plans:
         ends.append(kill_at(folder, from_there, moment, dice))
         clear(folder, started)
-    return ends
+    # on a slow machine every one of these may have come too early or too late for a worker
+    while not {"launcher -9", "worker 1"} <= set(ends):
+        ends.append(kill_at(folder, started, 0.0, dice))
+        clear(folder, started)
 
 
 @pytest.fixture
@@ -157,8 +161,7 @@ def started(folder: Path) -> Iterator[Announcements]:
 
 
 def test_kills_spread_over_a_run_leave_nothing(folder: Path, started: Announcements) -> None:
-    ends = kill_many(folder, started, 8, seed=20260101)
-    assert set(ends) >= {"launcher -9", "worker 1"}
+    kill_many(folder, started, 8, seed=20260101)
     undisturbed(folder, started)
     assert not list(folder.rglob(".*.tmp")), "the next run removes what killed ones have left"
 
@@ -168,5 +171,4 @@ def test_kills_spread_over_a_run_leave_nothing(folder: Path, started: Announceme
 def test_a_hundred_kills_spread_over_runs_leave_nothing(
     folder: Path, started: Announcements, seed: int
 ) -> None:
-    ends = kill_many(folder, started, 20, seed)
-    assert set(ends) >= {"launcher -9", "worker 1"}
+    kill_many(folder, started, 20, seed)
