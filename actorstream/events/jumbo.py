@@ -316,7 +316,7 @@ def encode(
     nbytes = pieces.measure()
     block: Holder = HeapBlock.allocate(nbytes) if arena is None else arena.allocate(nbytes)
     jumbo = JumboTuple(block, rows, size=nbytes)
-    pieces.write(jumbo.address, nbytes, frame_schema.fingerprint, plan)
+    pieces.write(jumbo.address, nbytes, frame_schema.fingerprint, plan, away=arena is not None)
     return jumbo
 
 

@@ -139,14 +139,18 @@ class Pieces:
             raise _bad_measure(f"{self.count} pieces of {self.columns} columns")
         return nbytes
 
-    def write(self, address: int, nbytes: int, schema: int, plan: int = 0) -> None:
+    def write(self, address: int, nbytes: int, schema: int, plan: int = 0, *, away: bool = False) -> None:
         """Writes what was measured to `nbytes` bytes at `address` (a multiple of 8; of 64 for Arrow).
+
+        away: another core reads the tuple first; where it shares no cache with this one, large columns go past the caches.
 
         Releases the GIL. Raises `ValueError` if the pieces have changed since `measure`, and never writes
         outside.
         """
         out = ffi.cast("uint8_t *", address)
-        if lib.as_jumbo_write(out, nbytes, self._slots, self._pieces, self.count, self.columns, schema, plan):
+        if lib.as_jumbo_write(
+            out, nbytes, self._slots, self._pieces, self.count, self.columns, schema, plan, away
+        ):
             raise ValueError(
                 f"jumbo tuple: {self.count} pieces do not fit {nbytes} bytes at {address:#x} as measured; "
                 "measure and write must see the same columns, and the address must be a multiple of 8"

@@ -8,10 +8,13 @@ import pytest
 
 from tests.native.built import ADDRESS, Way, on_every_instruction_set, run_random, sources
 
-NARROW = replace(ADDRESS, name="address-narrow", flags=(*ADDRESS.flags, "-DAS_JUMBO_NARROW_MAX=100"))
+LOW_LIMITS = ("-DAS_JUMBO_NARROW_MAX=100", "-DAS_JUMBO_STREAMED=2048", "-DAS_FAR_NS=1", "-DAS_PART=64")
+LOWERED = replace(ADDRESS, name="address-lowered", flags=(*ADDRESS.flags, *LOW_LIMITS))
 
 
-@pytest.mark.parametrize("way", [ADDRESS, NARROW], ids=["narrow offsets", "wide offsets"])
+@pytest.mark.parametrize(
+    "way", [ADDRESS, LOWERED], ids=["narrow offsets", "wide offsets and past the caches"]
+)
 def test_pieces_of_random_batches_are_written_whole_and_damaged_bytes_do_no_harm(
     way: Way,
 ) -> None:

@@ -7,6 +7,9 @@
 #define AS_JUMBO_NARROW_MAX INT32_MAX
 #endif
 #define ALIGNMENT UINT64_C(64)
+#ifndef AS_JUMBO_STREAMED /* a test lowers it */
+#define AS_JUMBO_STREAMED UINT64_C(16384)
+#endif
 
 typedef struct header {
     uint32_t magic;
@@ -149,9 +152,9 @@ static void zero_between(uint8_t *from, const uint8_t *end) {
         memset(from, 0, (size_t)(end - from));
 }
 
-/* Writes the buffers of one column, which end at `end` of the block, a multiple of 64. */
+/* Writes the buffers of one column, which end at `end` of the block, a multiple of 64. `streams`: past the caches. */
 static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_piece *pieces, uint32_t count,
-                         uint32_t column, int64_t rows) {
+                         uint32_t column, int64_t rows, bool streams) {
     const uint64_t offset_bytes = slot->wide ? 8 : 4, bitmap = ((uint64_t)rows + 7) / 8;
     uint64_t values;
     if (__builtin_mul_overflow((uint64_t)rows, slot->width, &values) || !fits(slot->data, values, end) ||
@@ -163,13 +166,16 @@ static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_
         return false;
     bit_writer bits = {.out = out + slot->validity};
     uint8_t *fixed = out + slot->data;
-    variable_writer writer = {.base = out + slot->data,
-                              .next = out + slot->data,
-                              .end = out + end,
-                              .offsets = out + slot->offsets,
-                              .wide = slot->wide != 0};
-    if (slot->offsets)
-        put_offset(writer.offsets, writer.wide, 0, 0);
+    variable_writer writer = {
+        .next = out + slot->data, .end = out + end, .offsets = out + slot->offsets, .wide = slot->wide != 0};
+    stream data, offsets;
+    data.to = out + slot->data;
+    offsets.to = out + slot->offsets;
+    data.filled = offsets.filled = 0;
+    if (slot->offsets) {
+        put_offset(streams ? offsets.part : writer.offsets, writer.wide, 0, 0);
+        offsets.filled = offset_bytes;
+    }
     for (uint32_t p = 0; p < count; p++) {
         const as_column *from = &pieces[p].columns[column];
         if (from->width != slot->width)
@@ -177,8 +183,11 @@ static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_
         if (slot->validity)
             copy_validity(&bits, &pieces[p], from);
         if (slot->width == 0) {
-            if (!copy_variable(&writer, &pieces[p], from))
+            if (!(streams ? stream_variable(&data, &offsets, &writer, &pieces[p], from)
+                          : copy_variable(&writer, &pieces[p], from)))
                 return false;
+        } else if (streams) {
+            stream_fixed(&data, &pieces[p], from);
         } else {
             copy_fixed(fixed, &pieces[p], from);
             fixed += (size_t)pieces[p].rows * slot->width;
@@ -187,13 +196,21 @@ static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_
     if (slot->validity)
         zero_between(bits_finish(&bits), out + (slot->offsets ? slot->offsets : slot->data));
     if (slot->offsets)
-        zero_between(out + slot->offsets + ((uint64_t)rows + 1) * offset_bytes, out + slot->data);
-    zero_between(slot->width ? fixed : writer.next, out + end);
+        zero_between(streams ? stream_finish(&offsets) : out + slot->offsets + ((uint64_t)rows + 1) * offset_bytes,
+                     out + slot->data);
+    zero_between(streams ? stream_finish(&data) : slot->width ? fixed : writer.next, out + end);
     return true;
 }
 
+_Static_assert(AS_JUMBO_STREAMED >= AS_TRIED_LINES * AS_LINE, "the lines that are tried lie in the column");
+
+/* Whether a column may go past the caches: it is large, and its buffers are whole lines. */
+AS_INLINE bool may_stream(const uint8_t *out, const slot *slot, uint64_t end) {
+    return end - slot_start(slot) >= AS_JUMBO_STREAMED && ((uintptr_t)out | slot->offsets | slot->data) % AS_LINE == 0;
+}
+
 int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_piece *pieces, uint32_t count,
-                   uint32_t columns, uint64_t schema, uint64_t plan) {
+                   uint32_t columns, uint64_t schema, uint64_t plan, uint32_t away) {
     const slot *slots = table;
     if (out == NULL || pieces == NULL || count == 0 || columns > UINT16_MAX || (columns && table == NULL) ||
         (uintptr_t)out % 8 || bytes % ALIGNMENT || bytes < first_buffer(columns))
@@ -202,14 +219,23 @@ int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_pie
     if (rows < 0 || (columns && (uint64_t)rows / 8 > bytes))
         return AS_E_ARGUMENT;
     write_header(out, bytes, slots, columns, rows, schema, plan);
+    bool untried = away, far = false;
     uint64_t at = first_buffer(columns);
     for (uint32_t c = 0; c < columns; c++) {
         uint64_t end = c + 1 < columns ? slot_start(&slots[c + 1]) : bytes;
-        if (slot_start(&slots[c]) != at || end > bytes || end < at || end % ALIGNMENT ||
-            !write_column(out, &slots[c], end, pieces, count, c, rows))
+        if (slot_start(&slots[c]) != at || end > bytes || end < at || end % ALIGNMENT)
+            return AS_E_ARGUMENT;
+        const bool streams = (untried || far) && may_stream(out, &slots[c], end);
+        if (streams && untried) {
+            untried = false;
+            far = lines_are_far(out + at);
+        }
+        if (!write_column(out, &slots[c], end, pieces, count, c, rows, streams && far))
             return AS_E_ARGUMENT;
         at = end;
     }
+    if (far)
+        stream_fence();
     return AS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include "bits.h"
 #include "jumbo.h"
+#include "past_caches.h"
 
 /* Value number of the piece's row 0 in the column's buffers. */
 AS_INLINE int64_t piece_start(const as_piece *piece, const as_column *column) {
@@ -40,19 +41,9 @@ static void copy_validity(bit_writer *writer, const as_piece *piece, const as_co
             to[row] = from[index[row]];                                                                                \
     } while (0)
 
-/* Scalar loads: vector gathers reach 1.5 G values/s where these reach 2.1 (Zen 4, int64, half of the rows).
- */
-static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_column *column) {
-    const size_t width = column->width;
-    const uint8_t *source = (const uint8_t *)column->data + (size_t)piece_start(piece, column) * width;
-    const uint32_t *restrict index = piece->index;
-    const int64_t rows = piece->rows;
-    if (rows == 0)
-        return;
-    if (index == NULL) {
-        memcpy(out, source, (size_t)rows * width);
-        return;
-    }
+/* Scalar loads: vector gathers reach 1.5 G values/s where these reach 2.1 (Zen 4, int64, half of the rows). */
+static void gather_fixed(uint8_t *restrict out, const uint8_t *source, size_t width, const uint32_t *restrict index,
+                         int64_t rows) {
     switch (width) {
     case 1: GATHER(uint8_t); break;
     case 2: GATHER(u16_any); break;
@@ -65,6 +56,40 @@ static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_co
     }
 }
 #undef GATHER
+
+AS_INLINE const uint8_t *fixed_source(const as_piece *piece, const as_column *column) {
+    return (const uint8_t *)column->data + (size_t)piece_start(piece, column) * column->width;
+}
+
+static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_column *column) {
+    const uint8_t *source = fixed_source(piece, column);
+    if (piece->index != NULL)
+        gather_fixed(out, source, column->width, piece->index, piece->rows);
+    else if (piece->rows)
+        memcpy(out, source, (size_t)piece->rows * column->width);
+}
+
+/* The same past the caches. */
+static void stream_fixed(stream *out, const as_piece *piece, const as_column *column) {
+    const uint8_t *source = fixed_source(piece, column);
+    const size_t width = column->width;
+    if (piece->index == NULL) {
+        stream_append(out, source, (size_t)piece->rows * width);
+        return;
+    }
+    const int64_t most = width <= AS_PART ? (int64_t)(AS_PART / width) : 0;
+    for (int64_t row = 0, rows; row < piece->rows; row += rows) {
+        const uint32_t *index = piece->index + row;
+        if (most == 0) {
+            rows = 1;
+            stream_append(out, source + (size_t)*index * width, width);
+        } else {
+            rows = piece->rows - row < most ? piece->rows - row : most;
+            gather_fixed(stream_room(out, (size_t)rows * width), source, width, index, rows);
+            out->filled += (size_t)rows * width;
+        }
+    }
+}
 
 AS_INLINE int64_t offset_at(const void *offsets, bool wide, int64_t at) {
     return wide ? ((const i64_any *)offsets)[at] : (int64_t)((const i32_any *)offsets)[at];
@@ -93,10 +118,10 @@ static int64_t variable_bytes(const as_piece *piece, const as_column *column) {
                         : gathered_bytes(piece, column->offsets, false, start);
 }
 
-/* Where a variable column is being written. Invariant: base <= next <= end; offset `rows` is written. */
+/* Where a variable column is being written. Invariant: next <= end; offset `rows` is written. */
 typedef struct variable_writer {
-    uint8_t *base; /* data of the new column */
     uint8_t *next; /* end of what is written */
+    int64_t at;    /* the offset of `next` in the new column's data */
     uint8_t *end;  /* end of the room for data, never exceeded */
     void *offsets; /* int32, or int64 when `wide` */
     int64_t rows;  /* rows written */
@@ -120,12 +145,13 @@ AS_INLINE bool run_variable(variable_writer *writer, const as_piece *piece, cons
     int64_t bytes = offset_at(offsets, wide_in, start + rows) - first;
     if (bytes < 0 || bytes > writer->end - writer->next)
         return false;
-    int64_t move = (writer->next - writer->base) - first;
+    int64_t move = writer->at - first;
     for (int64_t i = 1; i <= rows; i++)
         put_offset(out, wide_out, row0 + i, offset_at(offsets, wide_in, start + i) + move);
     if (bytes)
         memcpy(writer->next, (const uint8_t *)column->data + first, (size_t)bytes);
     writer->next += bytes;
+    writer->at += bytes;
     writer->rows += rows;
     return true;
 }
@@ -143,7 +169,8 @@ AS_INLINE bool gather_variable(variable_writer *writer, const as_piece *piece, c
     const uint8_t *data = column->data;
     const void *offsets = column->offsets;
     void *out = writer->offsets;
-    uint8_t *const base = writer->base, *const end = writer->end, *next = writer->next;
+    uint8_t *const begin = writer->next, *const end = writer->end, *next = begin;
+    const int64_t at0 = writer->at;
     int64_t readable = offset_at(offsets, wide_in, start + index[rows - 1] + 1);
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = start + index[i];
@@ -157,8 +184,9 @@ AS_INLINE bool gather_variable(variable_writer *writer, const as_piece *piece, c
             return false;
         }
         next += bytes;
-        put_offset(out, wide_out, row0 + i, next - base);
+        put_offset(out, wide_out, row0 + i, at0 + (next - begin));
     }
+    writer->at += next - begin;
     writer->next = next;
     writer->rows += rows;
     return true;
@@ -181,5 +209,48 @@ static bool copy_variable(variable_writer *writer, const as_piece *piece, const 
                    : gather_variable(writer, piece, column, true, false);
     return out ? gather_variable(writer, piece, column, false, true)
                : gather_variable(writer, piece, column, false, false);
+}
+
+#define STREAMED_ROWS (AS_PART / 16) /* their offsets fit a part */
+
+/* The same past the caches: a few rows at a time go to the parts. The writer only counts. */
+static bool stream_variable(stream *data, stream *offsets, variable_writer *writer, const as_piece *piece,
+                            const as_column *column) {
+    const size_t offset_bytes = writer->wide ? 8 : 4;
+    as_piece some = *piece;
+    for (int64_t row = 0, most = STREAMED_ROWS; row < piece->rows; row += some.rows) {
+        some.rows = piece->rows - row < most ? piece->rows - row : most;
+        if (piece->index != NULL)
+            some.index = piece->index + row;
+        else
+            some.first = piece->first + row;
+        const int64_t bytes = variable_bytes(&some, column);
+        if (bytes < 0 || bytes > writer->end - writer->next)
+            return false;
+        if (bytes > AS_PART && some.rows > 1) {
+            most = 1 + some.rows / 8; /* long values */
+            some.rows = 0;
+            continue;
+        }
+        variable_writer part = {.at = writer->at, .wide = writer->wide, .offsets = offsets->part};
+        stream_room(offsets, (size_t)some.rows * offset_bytes);
+        part.rows = (int64_t)(offsets->filled / offset_bytes) - 1;
+        offsets->filled += (size_t)some.rows * offset_bytes;
+        if (bytes > AS_PART) {
+            const int64_t at = piece_start(&some, column) + (some.index == NULL ? 0 : some.index[0]);
+            const int64_t from = offset_at(column->offsets, column->wide, at);
+            put_offset(part.offsets, part.wide, part.rows + 1, part.at + bytes);
+            stream_append(data, (const uint8_t *)column->data + from, (size_t)bytes);
+        } else {
+            part.next = stream_room(data, (size_t)bytes);
+            part.end = part.next + bytes;
+            if (!copy_variable(&part, &some, column) || part.next != part.end)
+                return false;
+            data->filled += (size_t)bytes;
+        }
+        writer->at += bytes;
+        writer->next += bytes;
+    }
+    return true;
 }
 #endif

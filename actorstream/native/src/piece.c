@@ -28,7 +28,7 @@ int as_channel_send_piece(as_producer *producer, as_entry *form, as_arena *arena
     if (hold == NULL) {
         return AS_AGAIN;
     }
-    if (as_jumbo_write(as_hold_data(hold), bytes, slots, &piece, 1, columns, form->schema, plan) != AS_OK) {
+    if (as_jumbo_write(as_hold_data(hold), bytes, slots, &piece, 1, columns, form->schema, plan, 1) != AS_OK) {
         status = AS_AGAIN;
     } else {
         status = as_channel_send_whole(producer, form, hold, sequence, bytes, rows, min_entry, max_entry, flags);

@@ -47,7 +47,7 @@ static void write_one(const as_piece *piece, uint32_t columns, int number) {
     char table[32 * 8];
     uint64_t bytes = as_jumbo_measure(piece, 1, columns, table);
     if (bytes == 0 || bytes > BLOCK_BYTES ||
-        as_jumbo_write(blocks[number % BLOCKS], bytes, table, piece, 1, columns, 1, 2))
+        as_jumbo_write(blocks[number % BLOCKS], bytes, table, piece, 1, columns, 1, 2, 0))
         abort();
 }
 

@@ -143,6 +143,19 @@ def test_rows_go_through_an_arena_and_through_the_heap_alike(arena: Arena, rows:
     )
 
 
+@pytest.mark.parametrize("longest", [10, 100, 5000], ids="texts of up to {} characters".format)
+def test_large_columns_go_past_the_caches_into_an_arena_with_the_same_bytes(
+    arena: Arena, longest: int
+) -> None:
+    rows = 40_000 // longest + 500
+    events = [Text(i, "é" * (i * i % longest)) for i in range(rows)]
+    batch = Batch.of_events(Text, events)
+    parts = [batch.slice(1, rows - 2), batch.take(range(0, rows, 3)), batch.take([5]), batch.slice(7, 1)]
+    inside, outside = encode(parts, arena), encode(parts, None)
+    assert bytes(inside.buffer()) == bytes(outside.buffer())
+    assert inside.nbytes > 64 << 10
+
+
 def test_receiving_reads_nothing() -> None:
     batch = Batch.from_jumbo(Schema.of(Text), JumboTuple(None), 0, 5)  # type: ignore[arg-type]
     assert batch.rows == 5 and batch.slice(1, 2).rows == 2
