@@ -125,17 +125,8 @@ class Framing:
     def frame(self, batch: Batch, payload: Any, first: int, nbytes: int, schema: Schema) -> Frame:
         frame = self._spare
         if frame is None:
-            return Frame.data(
-                payload,
-                batch.rows,
-                first,
-                nbytes,
-                schema.fingerprint,
-                self.producer,
-                batch.entry_min,
-                batch.entry_max,
-                batch.began,
-            )
+            entered = batch.entry_min, batch.entry_max, batch.began
+            return Frame.data(payload, batch.rows, first, nbytes, schema.fingerprint, self.producer, *entered)
         frame.payload, frame.rows, frame.first, frame.nbytes = payload, batch.rows, first, nbytes
         frame.schema, frame.min_entry, frame.max_entry = schema.fingerprint, batch.entry_min, batch.entry_max
         frame.began = batch.began

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
+FAIR_NS = 500_000
+"""A turn that has lasted so long ends if another operator of the worker could run: another worker may wait for that one's rows,
+or for room in its ring, which holds about a millisecond of work."""
 FIRST_CHUNK, MOST_CHUNK = 16, 1 << 16
 """Events that a hook runs over at first, while nobody knows how long one takes, and at most."""
 
@@ -117,7 +120,7 @@ class OperatorUnit(Unit):
 
     def _take(self) -> Status:
         now = began = monotonic_ns()
-        deadline = now + self.worker.turn_ns
+        deadline, fair = now + self.worker.turn_ns, now + FAIR_NS
         inbox = self.inbox
         for _ in range(TURN_FRAMES):
             if self.events and not self._run_events(deadline):
@@ -147,7 +150,7 @@ class OperatorUnit(Unit):
                 self.follow(resting=False)
                 return self.spawn(self.finish())
             now = monotonic_ns()
-            if now > deadline:
+            if now > deadline or (now > fair and self.worker.turns.others_wait(self)):
                 return Status.READY
         return Status.READY
 

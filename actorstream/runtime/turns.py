@@ -86,10 +86,7 @@ class Turns:
 
     def ring(self, bit: int) -> None:
         """The doorbell of channels inside this process."""
-        if self.delays.longest_s:
-            self.mark_late(self.by_bit[bit])
-        else:
-            self.mark(self.by_bit[bit])
+        (self.mark_late if self.delays.longest_s else self.mark)(self.by_bit[bit])
 
     def mark_late(self, unit: Unit) -> None:
         """Marks a unit after a random delay, as `[testing]` says."""
@@ -178,6 +175,14 @@ class Turns:
         """Marks the units of bits of the doorbell."""
         for bit in rung:
             self.ring(bit)
+
+    def others_wait(self, unit: Unit) -> bool:
+        """Whether an operator other than `unit`, whose turn it is, could run. A source could wait: its rows wait in no ring."""
+        if self.schedule is not None:
+            return False
+        if self.bell is not None:
+            self.mark_rung(self.bell.collect())
+        return any(each is not unit and not isinstance(each, SourceUnit) for each in self.ready)
 
     def _unpark(self, woken: int) -> None:
         """Rings need not wake this worker any more. `woken`: when it was."""

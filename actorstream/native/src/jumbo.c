@@ -228,7 +228,7 @@ int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_pie
         const bool streams = (untried || far) && may_stream(out, &slots[c], end);
         if (streams && untried) {
             untried = false;
-            far = lines_are_far(out + at);
+            far = lines_are_far(out + ((at + end) / 2 - AS_TRIED_LINES * AS_LINE / 2) / AS_LINE * AS_LINE);
         }
         if (!write_column(out, &slots[c], end, pieces, count, c, rows, streams && far))
             return AS_E_ARGUMENT;

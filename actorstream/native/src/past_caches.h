@@ -23,7 +23,7 @@
 
 #define AS_TRIED_LINES 32
 #ifndef AS_FAR_NS /* a test lowers it */
-#define AS_FAR_NS 400
+#define AS_FAR_NS 300
 #endif
 
 /* Whether plain stores to this memory are slow. Overwrites AS_TRIED_LINES lines. */
