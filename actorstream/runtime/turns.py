@@ -178,7 +178,7 @@ class Turns:
 
     def others_wait(self, unit: Unit) -> bool:
         """Whether an operator other than `unit`, whose turn it is, could run. A source could wait: its rows wait in no ring."""
-        if self.schedule is not None:
+        if isinstance(self.ready, Schedule):
             return False
         if self.bell is not None:
             self.mark_rung(self.bell.collect())

@@ -8,12 +8,15 @@ import pytest
 
 from tests.native.built import ADDRESS, Way, on_every_instruction_set, run_random, sources
 
-LOW_LIMITS = ("-DAS_JUMBO_NARROW_MAX=100", "-DAS_JUMBO_STREAMED=2048", "-DAS_FAR_NS=1", "-DAS_PART=64")
-LOWERED = replace(ADDRESS, name="address-lowered", flags=(*ADDRESS.flags, *LOW_LIMITS))
+PAST_THE_CACHES = ("-DAS_JUMBO_STREAMED=2048", "-DAS_FAR_NS=1")
+WIDE = replace(
+    ADDRESS, name="address-wide", flags=(*ADDRESS.flags, "-DAS_JUMBO_NARROW_MAX=100", *PAST_THE_CACHES)
+)
+SMALL = replace(ADDRESS, name="address-small", flags=(*ADDRESS.flags, "-DAS_PART=64", *PAST_THE_CACHES))
 
 
 @pytest.mark.parametrize(
-    "way", [ADDRESS, LOWERED], ids=["narrow offsets", "wide offsets and past the caches"]
+    "way", [ADDRESS, WIDE, SMALL], ids=["plain", "wide offsets, past the caches", "small parts"]
 )
 def test_pieces_of_random_batches_are_written_whole_and_damaged_bytes_do_no_harm(
     way: Way,

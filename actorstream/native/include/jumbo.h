@@ -45,9 +45,10 @@ void as_columns_from(const as_column *from, uint32_t columns, int64_t first, as_
    variable column whose data exceeds 2^31 - 1 bytes gets wide offsets, any other narrow ones. A column has a bitmap if
    one of the pieces with rows has. */
 uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t columns, void *table);
-/* Writes header, table and buffers to `out` (8-byte aligned, 64 for Arrow's sake), which has the measured size. Runs without the GIL.
-   `away`: not 0 if another core reads the tuple first. Where plain stores to `out` are slow, since that core shares no
-   cache with this one, columns of 16 KiB and more are then written past the caches (past_caches.h). AS_OK | AS_E_ARGUMENT: the pieces are not those that were measured. Never writes outside `bytes`. */
+/* Writes header, table and buffers to `out` (8-byte aligned, 64 for Arrow's sake), which has the measured size. Runs
+   without the GIL. `away`: not 0 if another core reads the tuple first. Where plain stores to `out` are slow, since that
+   core shares no cache with this one, columns of 16 KiB and more are then written past the caches (past_caches.h).
+   AS_OK | AS_E_ARGUMENT: the pieces are not those that were measured. Never writes outside `bytes`. */
 int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_piece *pieces, uint32_t count,
                    uint32_t columns, uint64_t schema, uint64_t plan, uint32_t away);
 /* Lays out an empty jumbo tuple of `rows` fixed-width rows (widths[i] bytes each, none nullable) for writing in place:

@@ -74,7 +74,8 @@ static void stream_fixed(stream *out, const as_piece *piece, const as_column *co
     const uint8_t *source = fixed_source(piece, column);
     const size_t width = column->width;
     if (piece->index == NULL) {
-        stream_append(out, source, (size_t)piece->rows * width);
+        if (piece->rows)
+            stream_append(out, source, (size_t)piece->rows * width);
         return;
     }
     const int64_t most = width <= AS_PART ? (int64_t)(AS_PART / width) : 0;
@@ -232,6 +233,7 @@ static bool stream_variable(stream *data, stream *offsets, variable_writer *writ
             some.rows = 0;
             continue;
         }
+        most = 2 * most < STREAMED_ROWS ? 2 * most : STREAMED_ROWS;
         variable_writer part = {.at = writer->at, .wide = writer->wide, .offsets = offsets->part};
         stream_room(offsets, (size_t)some.rows * offset_bytes);
         part.rows = (int64_t)(offsets->filled / offset_bytes) - 1;

@@ -1,9 +1,9 @@
 /*
  * Writing to memory that another core has read before and will read next. A plain store first fetches the line from the
- * cache that has it. From a core with a last-level cache of its own that takes long (round trip of a line: 400 to 580 ns):
- * a pipe of jumbo tuples moves 3 GB/s. A streaming store does not fetch the line, and its reader gets it from memory: 15
- * GB/s. Where both cores share a cache (160 to 320 ns) plain stores are better: 25 to 31 GB/s, and streaming stores 15
- * (tests/native/c/away_speed.c on two virtual cores of an EPYC). Private to src/.
+ * cache that has it. From a core with a last-level cache of its own that takes long (round trip of a line: 370 to 600 ns):
+ * a pipe of jumbo tuples moves 2.5 GB/s. A streaming store does not fetch the line, and its reader gets it from memory: 20
+ * to 23 GB/s. Where both cores share a cache (80 to 290 ns) plain stores are better: 32 to 39 GB/s, and streaming stores 19
+ * to 23 (tests/native/c/away_speed.c on two virtual cores of an EPYC). Private to src/.
  */
 #ifndef ACTORSTREAM_PAST_CACHES_H
 #define ACTORSTREAM_PAST_CACHES_H
@@ -21,14 +21,18 @@
 #define AS_PART 4096
 #endif
 
+_Static_assert(AS_PART % AS_LINE == 0 && AS_PART >= AS_LINE, "a part is lines");
+
+/* Stores to so many lines in a row take 160 to 260 ns where the cores share a cache, 510 to 870 where they do not. */
 #define AS_TRIED_LINES 32
 #ifndef AS_FAR_NS /* a test lowers it */
-#define AS_FAR_NS 300
+#define AS_FAR_NS 400
 #endif
 
 /* Whether plain stores to this memory are slow. Overwrites AS_TRIED_LINES lines. */
 static inline bool lines_are_far(uint8_t *to) {
 #ifdef AS_STREAMING_STORES
+    _mm_mfence(); /* stores of before do not count */
     const uint64_t began = as_now_ns();
     for (size_t line = 0; line < AS_TRIED_LINES; line++)
         *(volatile uint8_t *)(to + line * AS_LINE) = 0;
@@ -40,7 +44,7 @@ static inline bool lines_are_far(uint8_t *to) {
 #endif
 }
 
-/* Bytes for one place after the other, in whole lines; `part` gathers them. Between calls it has room for AS_PART bytes. */
+/* Gathers bytes in `part` and writes them to `to` in whole lines. */
 typedef struct stream {
     uint8_t *to; /* where the part goes, the start of a line */
     size_t filled;
@@ -69,7 +73,8 @@ static inline void stream_part(stream *stream) {
     memcpy(stream->part, stream->part + lines, stream->filled);
 }
 
-/* Where `bytes`, at most AS_PART, may be put; the caller adds them to `filled`. */
+/* Where `bytes` may be put, at most AS_PART, or less than a line more than complete the current one. The caller adds them to
+   `filled`. */
 static inline uint8_t *stream_room(stream *stream, size_t bytes) {
     if (stream->filled + bytes > sizeof stream->part)
         stream_part(stream);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "jumbo.h"
 
@@ -70,6 +71,7 @@ int main(int count, char **arguments) {
         cores[i] = count == 3 ? atoi(arguments[1 + i]) : i;
     for (int c = 0; c < COLUMNS; c++)
         columns[c] = (as_column){.width = 8, .data = numbers[c]};
+    memset(numbers, 1, sizeof numbers);
     const as_piece piece = {columns, NULL, 0, ROWS};
     const uint64_t bytes = as_jumbo_measure(&piece, 1, COLUMNS, table);
     for (int b = 0; b < BLOCKS; b++)

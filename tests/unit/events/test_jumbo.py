@@ -144,9 +144,7 @@ def test_rows_go_through_an_arena_and_through_the_heap_alike(arena: Arena, rows:
 
 
 @pytest.mark.parametrize("longest", [10, 100, 5000], ids="texts of up to {} characters".format)
-def test_large_columns_go_past_the_caches_into_an_arena_with_the_same_bytes(
-    arena: Arena, longest: int
-) -> None:
+def test_large_columns_have_the_same_bytes_in_an_arena_as_on_the_heap(arena: Arena, longest: int) -> None:
     rows = 40_000 // longest + 500
     events = [Text(i, "é" * (i * i % longest)) for i in range(rows)]
     batch = Batch.of_events(Text, events)

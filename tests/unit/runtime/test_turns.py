@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actorstream.native.doorbell import Doorbell
 from actorstream.runtime import operator_unit
 from actorstream.runtime.build import build_units
 from actorstream.runtime.inbox import Step
@@ -63,3 +64,14 @@ def test_it_goes_on_while_no_other_operator_is(units: dict[str, Any], ready: lis
     one = units["double 0"]
     one.worker.turns.ready.extend(units[name] for name in ready)
     assert batches_of_a_turn(one) == 8, "2 ms"
+
+
+def test_a_turn_also_ends_for_an_operator_whose_ring_has_rung(units: dict[str, Any]) -> None:
+    one = units["double 0"]
+    turns = one.worker.turns
+    turns.bell = Doorbell.create(8, eventfd=-1)
+    turns.by_bit[3] = units["double 1"]
+    turns._open = turns._turning = True
+    turns.bell.ring(3)
+    assert batches_of_a_turn(one) == 2
+    assert list(turns.ready) == [units["double 1"]]
