@@ -177,7 +177,7 @@ class Turns:
             self.ring(bit)
 
     def others_wait(self, unit: Unit) -> bool:
-        """Whether an operator other than `unit`, whose turn it is, could run. A source could wait: its rows wait in no ring."""
+        """Whether an operator but `unit`, whose turn it is, could run. Sources do not count: their rows wait in no ring."""
         if isinstance(self.ready, Schedule):
             return False
         if self.bell is not None:

@@ -1,9 +1,10 @@
 /*
  * Writing to memory that another core has read before and will read next. A plain store first fetches the line from the
  * cache that has it. From a core with a last-level cache of its own that takes long (round trip of a line: 370 to 600 ns):
- * a pipe of jumbo tuples moves 2.5 GB/s. A streaming store does not fetch the line, and its reader gets it from memory: 20
- * to 23 GB/s. Where both cores share a cache (80 to 290 ns) plain stores are better: 32 to 39 GB/s, and streaming stores 19
- * to 23 (tests/native/c/away_speed.c on two virtual cores of an EPYC). Private to src/.
+ * a pipe of jumbo tuples moves 2.4 to 2.8 GB/s. A streaming store does not fetch the line, and its reader gets it from
+ * memory: 17 to 23 GB/s. Where both cores share a cache (80 to 310 ns) plain stores are better: 25 to 39 GB/s, and streaming
+ * stores 19 to 23. These figures and those below are of tests/native/c/away_speed.c on two virtual cores of an EPYC.
+ * Private to src/.
  */
 #ifndef ACTORSTREAM_PAST_CACHES_H
 #define ACTORSTREAM_PAST_CACHES_H
@@ -23,7 +24,7 @@
 
 _Static_assert(AS_PART % AS_LINE == 0 && AS_PART >= AS_LINE, "a part is lines");
 
-/* Stores to so many lines in a row take 160 to 260 ns where the cores share a cache, 510 to 870 where they do not. */
+/* To try so many lines takes 130 to 260 ns where the cores share a cache, 460 to 650 where they do not. */
 #define AS_TRIED_LINES 32
 #ifndef AS_FAR_NS /* a test lowers it */
 #define AS_FAR_NS 400
