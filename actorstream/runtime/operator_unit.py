@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
-FAIR_NS = 500_000
+FAIR_NS = 250_000
 """A turn that has lasted so long ends, between two batches, if another operator of the worker could run. Another worker may wait
 for rows of that operator, or for room in a ring that it reads. A ring holds about a millisecond of work."""
 FIRST_CHUNK, MOST_CHUNK = 16, 1 << 16
