@@ -57,24 +57,24 @@ class NodeMemory:
         return max(_at_once(cpus, read, share) for _ in range(ROUNDS))
 
 
-def hand_over_ns(writer: int, reader: int, line: int = 64) -> float:
-    """Nanoseconds more that core `writer` takes to write a cache line and core `reader` to read it than one core for both."""
+def fetch_ns(writer: int, reader: int, line: int = 64) -> float:
+    """Nanoseconds more that core `reader` takes to read a cache line that core `writer` has written than one that it wrote
+    itself."""
     made, taken = np.ones(HANDED // 8), np.zeros(HANDED // 8)
 
     def write() -> int:
-        begun = time.thread_time_ns()
         np.copyto(taken, made)
-        return time.thread_time_ns() - begun
+        return 0
 
     def read() -> int:
         begun = time.thread_time_ns()
         taken.sum()
         return time.thread_time_ns() - begun
 
-    def both(first: int, second: int) -> float:
-        return float(np.median([_on(first, write) + _on(second, read) for _ in range(HAND_OVERS)]))
+    def of_core(core: int) -> float:
+        return float(np.median([_on(core, write) + _on(reader, read) for _ in range(HAND_OVERS)]))
 
-    return max(0.0, (both(writer, reader) - both(writer, writer)) / (HANDED // line))
+    return max(0.0, (of_core(writer) - of_core(reader)) / (HANDED // line))
 
 
 def _at_once(cpus: Sequence[int], read: Any, share: int) -> float:
