@@ -19,16 +19,19 @@ class Look(NamedTuple):
     cpu_ns: int
 
 
+def warm_look(looks: Sequence[Look]) -> int:
+    """Number of the first look that counts, of at least one: the first of all where only that leaves rows to count."""
+    warm = looks[0].cpu_ns + WARM_SHARE * (looks[-1].cpu_ns - looks[0].cpu_ns)
+    found = next(number for number, each in enumerate(looks) if each.cpu_ns >= warm)
+    return found if looks[found].rows < looks[-1].rows else 0
+
+
 def row_costs(looks: Sequence[Look], chunk_ns: int) -> dict[str, float]:
     """Nanoseconds a row, by percentile over chunks of at least `chunk_ns` each, with "min", "max" and "mean"; rows within a
     chunk count as their mean. Empty: the looks saw no row."""
     if len(looks) < 2 or looks[-1].rows == looks[0].rows:
         return {}
-    warm = looks[0].cpu_ns + WARM_SHARE * (looks[-1].cpu_ns - looks[0].cpu_ns)
-    last = next((each for each in looks if each.cpu_ns >= warm), looks[0])
-    if looks[-1].rows == last.rows:
-        last = looks[0]
-    begin = last
+    begin = last = looks[warm_look(looks)]
     costs = []
     for each in looks:
         if each.cpu_ns - last.cpu_ns >= chunk_ns and each.rows > last.rows:

@@ -24,9 +24,10 @@ NEARLY = 0.05
 """Part of its cost by which an operator must differ between two runs before the difference counts."""
 
 
-WAITS = 0.1
-"""Part of its processor time that an operator on a core of its own may wait for its neighbours. Where it waits for longer, it
-spins and is woken, and gathers rows while rings are full, so that its processor time says little about its hand-overs."""
+WAITS = 0.05, 0.15
+"""Parts of its processor time for which an operator on a core of its own waits for its neighbours. Up to the first its hand-overs
+count whole, from the second on not at all: it spins and is woken, and gathers rows while rings are full, so that its processor
+time says little about them. In between they count in proportion, so that a little more waiting changes them little."""
 
 
 WITHIN = 0.01
@@ -143,13 +144,15 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
 def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: WholeRun) -> float:
     """Nanoseconds, at least, that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so
     that its input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches
-    takes. The time for which it waits for its neighbours is left out, and 0 is said where that is long (see WAITS). Differences
-    below NEARLY are those of the machine's speed."""
+    takes. The time for which it waits for its neighbours is left out, and where that is long, less is said (see WAITS).
+    Differences below NEARLY are those of the machine's speed."""
     rows = apart.actors[chain[0]].rows
-    waits = sum(apart.actors[name].waits_ns for name in chain)
-    if not rows or waits > WAITS * apart.cpu_ns:
+    if not rows or not apart.cpu_ns:
         return 0.0
-    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns
+    waits = sum(apart.actors[name].waits_ns for name in chain)
+    short, long = WAITS
+    counts = min(max((long - waits / apart.cpu_ns) / (long - short), 0.0), 1.0)
+    more = counts * ((apart.cpu_ns - waits) / rows - cost - fetched_ns)
     return round(more, 3) if more > NEARLY * cost else 0.0
 
 
@@ -220,29 +223,29 @@ def beside_ns(
 
 
 def routing_ns(
-    graph: Graph, one: WholeRun, several: WholeRun, *without: Mapping[str, float]
+    graph: Graph, costs: Mapping[str, float], several: WholeRun, *without: Mapping[str, float]
 ) -> dict[str, float]:
     """ "actor" or "actor.output" -> nanoseconds that a row takes more where it goes to one of several replicas: what the run with
-    several replicas of the actors took more than that with one of each, shared out over the rows on such edges. `without`: what
-    a row takes actors more there for other reasons.
+    several replicas of the actors took more than `costs`, those of a run with one of each, shared out over the rows on such
+    edges. `without`: what a row takes actors more there for other reasons.
 
-    Both runs have all replicas on one core, so nothing else is different. Sources make the rows by which runs are compared."""
+    Both runs have all replicas on one core, so nothing else is different."""
     routed: dict[str, int] = {}
     for edge in graph.edges:
         if _is_exchange(graph, edge):
             routed[edge.source] = routed.get(edge.source, 0) + share_of(graph, edge, several)
     if not sum(routed.values()):
         return {}
-    more = took_more(graph, one, several, *without)
+    more = took_more(costs, several, *without)
     return {source: more / sum(routed.values()) for source, rows in routed.items() if rows}
 
 
-def took_more(graph: Graph, one: WholeRun, several: WholeRun, *without: Mapping[str, float]) -> float:
-    """Nanoseconds that the run `several` took more than as many rows in the run `one`, and more than its actors took for what
-    `without` says of a row; not below 0."""
-    made = [rows_of_sources(graph, run) for run in (one, several)]
-    more = several.cpu_ns - one.cpu_ns * made[1] / made[0] if all(made) else 0.0
-    return max(more - sum(_total(costs, several) for costs in without), 0.0)
+def took_more(costs: Mapping[str, float], several: WholeRun, *without: Mapping[str, float]) -> float:
+    """Nanoseconds that the run `several` took more than its actors' rows at `costs` (`costs_together` of the run with one replica
+    of each), and more than what `without` says of a row; not below 0. Each actor counts by its own rows: those behind a window
+    get theirs late, the later the slower the run is."""
+    mine = {name: costs[name] for name in several.actors if name in costs}
+    return max(several.cpu_ns - sum(_total(each, several) for each in (mine, *without)), 0.0)
 
 
 def at_most(costs: Mapping[str, float], most_ns: float, run: WholeRun) -> dict[str, float]:

@@ -17,7 +17,7 @@ from actorstream.native.cache_misses import CacheMisses
 from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
-from actorstream.profiling.chunks import WARM_SHARE, Look
+from actorstream.profiling.chunks import Look, warm_look
 from actorstream.profiling.stages import FEED, OUT, by_worker
 from actorstream.profiling.together import NO_WORK, ActorWork, WholeRun
 
@@ -82,7 +82,7 @@ def watch_whole(
     graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float, apart: Sequence[str] = ()
 ) -> WholeRun:
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
-    stops it. What comes before the first quarter of the time is not counted.
+    stops it. The first quarter of the time that it took is not counted.
 
     `apart`: this chain of actors runs in a process of its own on another core, whose processor time counts then, from the first
     row of the first of them on."""
@@ -98,9 +98,12 @@ def watch_whole(
     head = apart[0] if apart else next(each.name for each in graph.actors.values() if each.role == "source")
     watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
     _run(launcher, watcher)
-    actors = {name: each - watcher.warm.get(name, NO_WORK) for name, each in watcher.last.items()}
-    looks = watcher.seen.looks
-    return WholeRun(looks[-1].cpu_ns - watcher.warm_ns if looks else 0, actors)
+    looks, done = watcher.seen.looks, watcher.done
+    if not looks:
+        return WholeRun(0, {})
+    warm = warm_look(looks)
+    actors = {name: each - done[warm].get(name, NO_WORK) for name, each in done[-1].items()}
+    return WholeRun(looks[-1].cpu_ns - looks[warm].cpu_ns, actors)
 
 
 def _watched(deploy: DeploySpec, **keys: Any) -> DeploySpec:
@@ -132,17 +135,15 @@ def _run(launcher: Launcher, watcher: _Watcher) -> None:
 
 
 class _Watcher(threading.Thread):
-    """Looks at one worker from the first row of actor `head` on, as often as that has more rows. `warm`, `last`: what all actors
-    had done by a quarter of the time, and at the last look, which is a later one."""
+    """Looks at one worker from the first row of actor `head` on, as often as that has more rows. `done`: what all actors had done
+    at each look."""
 
     def __init__(self, job: Job, launcher: Launcher, head: str, seconds: float, worker: int = 1) -> None:
         super().__init__(name="actorstream-watch", daemon=True)
         self.job, self.launcher, self.seconds, self.worker = job, launcher, seconds, worker
         self.seen = Watched()
         self.over = self.stopped = False
-        self.warm: dict[str, ActorWork] = {}
-        self.warm_ns = 0
-        self.last: dict[str, ActorWork] = {}
+        self.done: list[dict[str, ActorWork]] = []
         self._ids = [each.id for each in job.plan.replicas if each.actor == head]
         self._counter = Counter.EVENTS_OUT if job.role(head) == "source" else Counter.EVENTS_IN
 
@@ -169,17 +170,13 @@ class _Watcher(threading.Thread):
 
     def _look(self, pid: int, give_up: float) -> None:
         clock = (~pid << 3) | 2  # of the processor time of a process (clock_getcpuclockid)
-        looks, is_cold = self.seen.looks, True
+        looks = self.seen.looks
         while not self.over and time.monotonic() < give_up:
             rows = self._rows()
             if not looks or rows != looks[-1].rows:
                 looks.append(Look(rows, time.clock_gettime_ns(clock)))
-                self.last = self._done()
-                spent = looks[-1].cpu_ns - looks[0].cpu_ns
-                if spent == 0 or (is_cold and spent > WARM_SHARE * self.seconds * 1e9):
-                    self.warm, self.warm_ns = self.last, looks[-1].cpu_ns
-                    is_cold = spent == 0
-                elif spent > self.seconds * 1e9:
+                self.done.append(self._done())
+                if looks[-1].cpu_ns - looks[0].cpu_ns > self.seconds * 1e9:
                     return
             time.sleep(LOOK_S)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorstream.profiling.chunks import Look, row_costs
+from actorstream.profiling.chunks import Look, row_costs, warm_look
 
 
 def test_a_steady_operator_costs_the_same_at_every_percentile() -> None:
@@ -33,3 +33,11 @@ def test_too_few_looks_give_one_value_or_none() -> None:
     assert row_costs([], 1000) == row_costs([Look(5, 1)], 1000) == {}
     assert row_costs([Look(5, 0), Look(5, 100)], 1000) == {}
     assert row_costs([Look(0, 0), Look(10, 100)], 1000)["p50"] == 10.0
+
+
+def test_a_quarter_of_what_a_run_took_is_left_out_however_early_it_ended() -> None:
+    looks = [Look(number, 100 * number) for number in range(9)]
+    assert warm_look(looks) == 2
+    assert warm_look(looks[:5]) == 1
+    assert warm_look(looks[:1]) == 0
+    assert warm_look([Look(0, 0), Look(5, 900), Look(5, 1000)]) == 0, "no row came after it"

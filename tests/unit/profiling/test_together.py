@@ -21,6 +21,7 @@ from actorstream.profiling.together import (
     line_through,
     routing_ns,
     scaled_to,
+    took_more,
     with_routing,
 )
 
@@ -55,6 +56,11 @@ def test_an_actor_without_rows_and_a_run_without_any_say_nothing() -> None:
     assert costs_together({"count": 5.0}, [["count"]], run(100, count=(0, 0, 0))) == {}
 
 
+def costs_of(one: WholeRun) -> dict[str, float]:
+    """Costs of a run whose actors are no chains; those without hooks take the same for a row."""
+    return costs_together(dict.fromkeys(one.actors, 10.0), [[name] for name in one.actors], one)
+
+
 def graph(replicas: int) -> Any:
     edge = SimpleNamespace(source="lines", producer="lines", consumer="count", route="key", static=False)
     actors = {
@@ -69,9 +75,17 @@ def test_routing_is_what_two_replicas_on_one_core_take_more_than_one() -> None:
         run(1000, lines=(0, 100, 0), count=(100, 0, 0)),
         run(4000, lines=(0, 200, 0), count=(200, 0, 0)),
     )
-    assert routing_ns(graph(2), one, two) == {"lines": 10.0}
-    assert routing_ns(graph(1), one, two) == {}
-    assert routing_ns(graph(2), two, one) == {"lines": 0.0}
+    assert routing_ns(graph(2), costs_of(one), two) == {"lines": 10.0}
+    assert routing_ns(graph(1), costs_of(one), two) == {}
+    assert routing_ns(graph(2), costs_of(two), one) == {"lines": 0.0}
+
+
+def test_rows_that_wait_in_a_slower_run_do_not_make_it_look_faster() -> None:
+    one = run(1000, lines=(0, 100, 200), count=(100, 0, 800))
+    late = run(1200, lines=(0, 200, 400), count=(50, 0, 400))
+    assert took_more(costs_of(one), late) == 400.0, "200 rows made, and 50 counted, take 800 ns there"
+    assert took_more(costs_of(one), late, {"count": 2.0}) == 300.0
+    assert took_more({"lines": 2.0}, late) == 800.0, "count had no rows in the other run"
 
 
 def test_what_replicas_on_one_core_take_their_hooks_more_is_no_routing() -> None:
@@ -79,8 +93,8 @@ def test_what_replicas_on_one_core_take_their_hooks_more_is_no_routing() -> None
     two = run(4000, lines=(0, 200, 900, 200), count=(200, 0, 2000, 2000))
     beside = beside_ns(graph(2), one, two)
     assert beside == {"count": 5.0}, "10 and 5 ns of hooks a row; lines has one replica"
-    assert routing_ns(graph(2), one, two, beside) == {"lines": 5.0}
-    assert routing_ns(graph(2), one, two, beside, {"count": 2.0}) == {"lines": 3.0}, (
+    assert routing_ns(graph(2), costs_of(one), two, beside) == {"lines": 5.0}
+    assert routing_ns(graph(2), costs_of(one), two, beside, {"count": 2.0}) == {"lines": 3.0}, (
         "for smaller jumbo tuples"
     )
     assert beside_ns(graph(2), one, two, {"count": 3.0}) == {"count": 2.0}, (
@@ -127,7 +141,7 @@ def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:
         run(1400, lines=(0, 100, 0), count=(100, 0, 0)),
     )
     between = run(1700, lines=(0, 100, 0), count=(100, 0, 0))
-    assert routing_ns(graph(2), both(fast, slow), between) == {"lines": 5.0}
+    assert routing_ns(graph(2), costs_of(both(fast, slow)), between) == {"lines": 5.0}
     assert both(fast, WholeRun(0, {})) == fast
 
 
@@ -149,11 +163,13 @@ def test_hand_overs_are_what_a_chain_takes_more_where_its_neighbours_are_on_anot
     seen = run(2000, split=(20, 0, 900, 900), count=(20, 0, 700, 700))
     assert hand_over_ns(["split", "count"], 80.0, 2.5, seen) == 17.5, "of 100 ns a row"
     assert hand_over_ns(["split", "count"], 98.0, 2.5, seen) == 0.0
-    waiting = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 50))
-    assert hand_over_ns(["split", "count"], 80.0, 2.5, waiting) == 7.5, "while it waits it may spin"
-    assert hand_over_ns(["split", "count"], 84.0, 2.5, waiting) == 0.0, "as much as a speed varies"
-    longer = run(2000, split=(20, 0, 900, 900, 151), count=(20, 0, 700, 700, 50))
-    assert hand_over_ns(["split", "count"], 80.0, 2.5, longer) == 0.0, "a tenth of its time tells nothing"
+    waiting = run(2000, split=(20, 0, 900, 900, 50), count=(20, 0, 700, 700, 50))
+    assert hand_over_ns(["split", "count"], 80.0, 2.5, waiting) == 12.5, "while it waits it may spin"
+    assert hand_over_ns(["split", "count"], 89.0, 2.5, waiting) == 0.0, "as much as a speed varies"
+    longer = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 50))
+    assert hand_over_ns(["split", "count"], 65.0, 2.5, longer) == pytest.approx(11.25), "a tenth counts half"
+    longest = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 150))
+    assert hand_over_ns(["split", "count"], 65.0, 2.5, longest) == 0.0, "it waits for too long"
     assert hand_over_ns(["split"], 80.0, 2.5, run(2000, split=(0, 0, 0))) == 0.0
 
 
