@@ -57,7 +57,7 @@ class NodeMemory:
         return max(_at_once(cpus, read, share) for _ in range(ROUNDS))
 
 
-def fetch_ns(writer: int, reader: int, line: int = 64) -> float:
+def core_ns(writer: int, reader: int, line: int = 64) -> float:
     """Nanoseconds more that core `reader` takes to read a cache line that core `writer` has written than one that it wrote
     itself."""
     made, taken = np.ones(HANDED // 8), np.zeros(HANDED // 8)

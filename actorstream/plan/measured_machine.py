@@ -10,7 +10,7 @@ from pathlib import Path
 from actorstream.errors import ActorstreamError
 from actorstream.native.cpus import clock_hertz, processor
 from actorstream.native.memory import memory_left
-from actorstream.native.nodes import NodeMemory, fetch_ns
+from actorstream.native.nodes import NodeMemory, core_ns
 from actorstream.placement.rlas import MachineModel, Socket, load_machine_model, machine_text
 from actorstream.topology.machine import Machine, read_machine
 
@@ -76,7 +76,7 @@ def measured(nodes: dict[int, list[int]]) -> MachineModel:
         cache_line=LINE,
         core_ns=round(
             max(
-                (fetch_ns(cpus[0], cpus[1], LINE) for cpus in nodes.values() if len(cpus) > 1),
+                (core_ns(cpus[0], cpus[1], LINE) for cpus in nodes.values() if len(cpus) > 1),
                 default=0.0,
             ),
             1,

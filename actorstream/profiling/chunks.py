@@ -20,7 +20,7 @@ class Look(NamedTuple):
 
 
 def warm_look(looks: Sequence[Look]) -> int:
-    """Number of the first look that counts, of at least one: the first of all where only that leaves rows to count."""
+    """Number of the look from which on rows count, where there is any look: 0 if no row came after the first quarter."""
     warm = looks[0].cpu_ns + WARM_SHARE * (looks[-1].cpu_ns - looks[0].cpu_ns)
     found = next(number for number, each in enumerate(looks) if each.cpu_ns >= warm)
     return found if looks[found].rows < looks[-1].rows else 0

@@ -7,7 +7,7 @@ profile are those of operators alone, raised or lowered to what such a run takes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import msgspec
 
 from actorstream.placement.rlas import Measured, OperatorProfile
 from actorstream.placement.rlas.costs import UNROUTED
+from actorstream.profiling.chunks import Look, warm_look
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Edge, Graph
@@ -75,8 +76,19 @@ class WholeRun(msgspec.Struct, frozen=True):
 
 def both(first: WholeRun, second: WholeRun) -> WholeRun:
     """Two runs as one. With a third run between them, a machine whose speed changes steadily changes both sides alike."""
-    actors = {name: each + second.actors.get(name, NO_WORK) for name, each in first.actors.items()}
+    names = {**first.actors, **second.actors}
+    actors = {name: first.actors.get(name, NO_WORK) + second.actors.get(name, NO_WORK) for name in names}
     return WholeRun(first.cpu_ns + second.cpu_ns, actors)
+
+
+def counted(looks: Sequence[Look], done: Sequence[Mapping[str, ActorWork]], names: Iterable[str]) -> WholeRun:
+    """A run from what was seen of it: processor time, and what all actors (`names`) had `done`, at each look. The first quarter
+    of the time is left out. Without a look no actor has done anything."""
+    if not looks:
+        return WholeRun(0, dict.fromkeys(names, NO_WORK))
+    warm = warm_look(looks)
+    actors = {name: each - done[warm].get(name, NO_WORK) for name, each in done[-1].items()}
+    return WholeRun(looks[-1].cpu_ns - looks[warm].cpu_ns, actors)
 
 
 def costs_together(
@@ -152,8 +164,8 @@ def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: Wh
     waits = sum(apart.actors[name].waits_ns for name in chain)
     short, long = WAITS
     counts = min(max((long - waits / apart.cpu_ns) / (long - short), 0.0), 1.0)
-    more = counts * ((apart.cpu_ns - waits) / rows - cost - fetched_ns)
-    return round(more, 3) if more > NEARLY * cost else 0.0
+    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns
+    return round(counts * more, 3) if more > NEARLY * cost else 0.0
 
 
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
@@ -229,7 +241,7 @@ def routing_ns(
     several replicas of the actors took more than `costs`, those of a run with one of each, shared out over the rows on such
     edges. `without`: what a row takes actors more there for other reasons.
 
-    Both runs have all replicas on one core, so nothing else is different."""
+    Both runs have all replicas on one core."""
     routed: dict[str, int] = {}
     for edge in graph.edges:
         if _is_exchange(graph, edge):
@@ -243,7 +255,8 @@ def routing_ns(
 def took_more(costs: Mapping[str, float], several: WholeRun, *without: Mapping[str, float]) -> float:
     """Nanoseconds that the run `several` took more than its actors' rows at `costs` (`costs_together` of the run with one replica
     of each), and more than what `without` says of a row; not below 0. Each actor counts by its own rows: those behind a window
-    get theirs late, the later the slower the run is."""
+    get theirs late, the later the slower the run is. A window itself counts by the rows that came, however many it has fired; an
+    actor that `costs` lacks takes its whole time more."""
     mine = {name: costs[name] for name in several.actors if name in costs}
     return max(several.cpu_ns - sum(_total(each, several) for each in (mine, *without)), 0.0)
 

@@ -17,9 +17,9 @@ from actorstream.native.cache_misses import CacheMisses
 from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
-from actorstream.profiling.chunks import Look, warm_look
+from actorstream.profiling.chunks import Look
 from actorstream.profiling.stages import FEED, OUT, by_worker
-from actorstream.profiling.together import NO_WORK, ActorWork, WholeRun
+from actorstream.profiling.together import NO_WORK, ActorWork, WholeRun, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,12 +98,7 @@ def watch_whole(
     head = apart[0] if apart else next(each.name for each in graph.actors.values() if each.role == "source")
     watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
     _run(launcher, watcher)
-    looks, done = watcher.seen.looks, watcher.done
-    if not looks:
-        return WholeRun(0, {})
-    warm = warm_look(looks)
-    actors = {name: each - done[warm].get(name, NO_WORK) for name, each in done[-1].items()}
-    return WholeRun(looks[-1].cpu_ns - looks[warm].cpu_ns, actors)
+    return counted(watcher.seen.looks, watcher.done, graph.actors)
 
 
 def _watched(deploy: DeploySpec, **keys: Any) -> DeploySpec:

@@ -48,7 +48,7 @@ class MachineModel(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     cache_line: LineBytes = 64
     """S, in bytes."""
     core_ns: Annotated[float, Meta(ge=0, le=LARGEST, description="a number from 0 to 1e18")] = 0.0
-    """Nanoseconds that a core takes more to read a cache line that another core of its socket has written than one of its own.
+    """Nanoseconds that a core takes more to read a cache line that another core of its socket has written than one that it wrote.
     The paper has no such cost: it takes T^f = 0 within a socket."""
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile
+from actorstream.profiling.chunks import Look
 from actorstream.profiling.together import (
     ActorWork,
     WholeRun,
@@ -16,6 +17,7 @@ from actorstream.profiling.together import (
     beside_ns,
     both,
     costs_together,
+    counted,
     halved_ns,
     hand_over_ns,
     line_through,
@@ -171,6 +173,25 @@ def test_hand_overs_are_what_a_chain_takes_more_where_its_neighbours_are_on_anot
     longest = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 150))
     assert hand_over_ns(["split", "count"], 65.0, 2.5, longest) == 0.0, "it waits for too long"
     assert hand_over_ns(["split"], 80.0, 2.5, run(2000, split=(0, 0, 0))) == 0.0
+
+
+def test_of_a_run_the_first_quarter_of_its_time_is_left_out() -> None:
+    looks = [Look(0, 1000), Look(10, 2000), Look(60, 5000)]
+    done: list[dict[str, ActorWork]] = [
+        {},
+        {"lines": ActorWork(0, 10, 100)},
+        {"lines": ActorWork(0, 60, 700), "count": ActorWork(40, 0, 50)},
+    ]
+    seen = counted(looks, done, ["lines", "count"])
+    assert seen == run(3000, lines=(0, 50, 600), count=(40, 0, 50))
+
+
+def test_a_run_without_a_row_says_nothing() -> None:
+    nothing = counted([], [], ["count"])
+    assert apart_of(["count"], 5.0, run(100, count=(10, 0, 50)), nothing) == 1.0
+    assert hand_over_ns(["count"], 5.0, 0.0, nothing) == 0.0
+    some = run(100, count=(10, 0, 50))
+    assert both(nothing, some) == both(some, nothing) == some
 
 
 def test_a_profile_is_scaled_at_all_batch_sizes_and_says_by_how_much() -> None:
