@@ -236,7 +236,9 @@ class Profiler:
         if several:
             self.tell("measuring it with two replicas of its actors, twice, and once more with one")
             routed, second = self._whole(several, folder)
-            second = both(second, self._whole(several, folder)[1])
+            # A plan may have one replica of a source. Then all consumers share its jumbo tuples, which are cut smaller.
+            operators = {name: 2 for name in several if self.graph.actors[name].role != "source"}
+            second = both(second, self._whole(operators, folder)[1])
             run = both(run, self._whole({}, folder)[1])
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
@@ -301,7 +303,9 @@ class Profiler:
             if not rest or share < LEAST_SHARE:
                 continue
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
-            _, seen = self._whole({}, folder, apart=part, seconds=share * WHOLE * self.seconds)
+            # A plan that cuts a chain at a member mostly cuts it elsewhere, too, and then all get larger jumbo tuples.
+            seconds, chained = share * WHOLE * self.seconds, list(part) in [list(each) for each in chains]
+            _, seen = self._whole({}, folder, apart=part, seconds=seconds, chained=chained)
             apart = apart_of(part, costs[name], run, seen)
             reads = self.graph.actors[part[0]].contract.reads_rows
             fetched = self._read_bytes(part) * self.byte_fetch_ns if reads else 0.0
@@ -315,12 +319,14 @@ class Profiler:
         *,
         apart: Sequence[str] = (),
         seconds: float | None = None,
+        chained: bool = True,
     ) -> tuple[Graph, WholeRun]:
         names = list(self.graph.actors)
         changed = self._endless(names, self._changed(names, folder))
         graph = with_replicas(self.graph, counts, changed, self._fed)
         seconds = seconds or WHOLE * self.seconds
-        return graph, watch_whole(graph, self.deploy, self._cores, seconds=seconds, apart=apart)
+        run = watch_whole(graph, self.deploy, self._cores, seconds=seconds, apart=apart, chained=chained)
+        return graph, run
 
     @cached_property
     def _fed(self) -> dict[str, dict[str, Any]]:

@@ -133,17 +133,23 @@ def with_replicas(
 ) -> Graph:
     """The graph with so many replicas, one of each actor that `counts` does not name; `changed` as in `alone`.
 
-    `fed`: sources in whose place a SampleSource with these keys stands."""
+    `fed`: sources in whose place a SampleSource with these keys stands, one replica each."""
     made = Redrawn(graph)
+    count = {name: 1 if name in fed else counts.get(name, 1) for name in graph.actors}
     for name, actor in graph.actors.items():
         keys = {**actor.keys, **changed.get(name, {})}
-        actor = replace(actor, replicas=counts.get(name, 1), keys=keys)
+        inputs = [_between(edge, count[edge.producer], count[name]) for edge in actor.inputs]
+        actor = replace(actor, replicas=count[name], keys=keys)
         if name in fed:
-            actor = replace(
-                actor, cls=SampleSource, type_name=SampleSource.__name__, keys=dict(fed[name]), replicas=1
-            )
-        made.add(actor, actor.inputs)
+            actor = replace(actor, cls=SampleSource, type_name=SampleSource.__name__, keys=dict(fed[name]))
+        made.add(actor, inputs)
     return made.graph()
+
+
+def _between(edge: Edge, producers: int, consumers: int) -> Edge:
+    """The edge between so many replicas. `forward` needs equal numbers."""
+    unequal = edge.route == "forward" and producers != consumers
+    return replace(edge, route="shuffle") if unequal else edge
 
 
 def _actor(

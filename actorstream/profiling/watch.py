@@ -79,15 +79,21 @@ def watch_hop(
 
 
 def watch_whole(
-    graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float, apart: Sequence[str] = ()
+    graph: Graph,
+    deploy: DeploySpec,
+    machine: Machine,
+    *,
+    seconds: float,
+    apart: Sequence[str] = (),
+    chained: bool = True,
 ) -> WholeRun:
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
     stops it. The first quarter of the time that it took is not counted.
 
     `apart`: this chain of actors runs in a process of its own on another core, whose processor time counts then, from the first
-    row of the first of them on."""
+    row of the first of them on. `chained`: neighbours in a process call each other directly, where the deployment lets them."""
     workers = 2 if apart else 1
-    spec = _watched(deploy, workers=workers)
+    spec = _watched(deploy, workers=workers, pipelining=deploy.pipelining and chained)
     seats = {
         (each.name, index): int(each.name in apart)
         for each in graph.actors.values()

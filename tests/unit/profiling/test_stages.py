@@ -99,6 +99,21 @@ def test_the_whole_topology_has_as_many_replicas_as_asked_and_other_keys() -> No
     assert whole.actors["again"].keys["extra"] == 1 and len(whole.edges) == len(graph().edges)
 
 
+def test_replicas_that_are_not_as_many_as_their_producers_are_dealt_rows() -> None:
+    whole = with_replicas(graph(), {"again": 2}, {})
+    routes = {(edge.producer, edge.consumer): edge.route for edge in whole.edges}
+    assert routes["words", "marks"] == "forward" and routes["marks", "again"] == "shuffle"
+    even = with_replicas(graph(), {"marks": 2, "again": 2}, {})
+    assert {edge.route for edge in even.actors["again"].inputs} == {"forward"}
+
+
+def test_a_sample_stands_for_its_source_once_whatever_the_replicas_of_that() -> None:
+    fed = {"words": {"sample": Sample(Schema.of(Word), []), "passes": 0}}
+    whole = with_replicas(graph(), {"words": 2, "marks": 2}, {}, fed)
+    assert whole.actors["words"].replicas == 1 and whole.actors["words"].cls is SampleSource
+    assert [edge.route for edge in whole.actors["marks"].inputs] == ["shuffle"]
+
+
 def test_each_part_runs_in_a_process_of_its_own() -> None:
     whole, stage = graph(), Stage(("again",))
     small = alone(whole, stage, samples(whole, stage))
