@@ -35,6 +35,8 @@ APPS = APPLICATIONS | {
 """All whose deployment was made by hand, but those with a program, for which rlas has no model: the four of the paper, and
 Yahoo's."""
 PROFILE_SECONDS = 0.5
+LONGER = 2.0
+"""How many times as long the profile of an application is at most whose runs are longer than those of others."""
 PROFILE_ROWS = 200_000
 HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
 
@@ -81,8 +83,9 @@ def profiled(name: str, *, again: bool = False) -> Path:
         with on_cores(cores):
             this_machine(again=True)
     size, deploy = app.deployment()["batch_size"], app.topology.parent / "deploy.toml"
+    seconds = PROFILE_SECONDS * min(app.longer, LONGER)
     command = [str(COMMAND), "profile", str(app.topology), "--deploy", str(deploy)]
-    command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
+    command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(seconds)]
     code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
     if code:
         raise JobError(f"the profile of {name} failed with exit code {code}; it said:\n{tail(said)}")

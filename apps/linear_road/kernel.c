@@ -4,6 +4,9 @@
  *
  * Rows come in the order of their time. What comes out lies in the state until its next call.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mremap */
+#endif
 #include <stdint.h>
 
 /* cdef */
@@ -102,14 +105,12 @@ lr_state *lr_new(int kind) {
 }
 
 void lr_free(lr_state *state) {
-    free(state->main.slot);
-    free(state->main.entries.data);
-    free(state->roads.slot);
-    free(state->roads.entries.data);
-    free(state->accidents.data);
+    empty(&state->main);
+    empty(&state->roads);
+    release(state->accidents.data, state->accidents.room);
     for (int output = 0; output < LR_OUTPUTS; output++)
         for (int column = 0; column < COLUMNS; column++)
-            free(state->out[output][column].data);
+            release(state->out[output][column].data, state->out[output][column].room);
     free(state);
 }
 

@@ -13,15 +13,52 @@ typedef struct {
 } bytes;
 
 #define LINE 64
-#define LARGE (2 << 20)
+#ifndef LARGE
+#define LARGE (2 << 20) /* a large page of the system */
+#endif
 
-/* Memory that begins with a cache line; large pages where there is much of it. NULL: none. */
+/* `size` zero bytes, a multiple of LARGE, from the system: at a multiple of LARGE and, where it can, in large pages. NULL: none. */
+static char *map_large(int64_t size) {
+    char *made =
+        mmap(NULL, (size_t)(size + LARGE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    const int64_t before = (int64_t)(-(uintptr_t)made & (LARGE - 1));
+    if (before)
+        munmap(made, (size_t)before);
+    munmap(made + before + size, (size_t)(LARGE - before));
+    madvise(made + before, (size_t)size, MADV_HUGEPAGE);
+    return made + before;
+}
+
+/* Memory that begins with a cache line; zero if it is LARGE or more, which is a multiple of LARGE. NULL: none. */
 static void *allocate(int64_t size) {
     void *made;
-    if (posix_memalign(&made, size >= LARGE ? LARGE : LINE, (size_t)size))
-        return NULL;
     if (size >= LARGE)
-        madvise(made, (size_t)size, MADV_HUGEPAGE);
+        return map_large(size);
+    return posix_memalign(&made, LINE, (size_t)size) ? NULL : made;
+}
+
+static void release(void *made, int64_t size) {
+    if (size < LARGE)
+        free(made);
+    else
+        munmap(made, (size_t)size);
+}
+
+/* The same bytes with more room behind them; NULL: no memory, and the old ones stay. Pages of large memory move without being
+   copied: where two million cars were, that took half a second. */
+static char *grow(char *old, int64_t from, int64_t to) {
+    char *made = allocate(to);
+    if (!made || !from)
+        return made;
+    if (from < LARGE) {
+        memcpy(made, old, (size_t)from);
+        free(old);
+    } else if (mremap(old, (size_t)from, (size_t)to, MREMAP_MAYMOVE | MREMAP_FIXED, made) == MAP_FAILED) {
+        munmap(made, (size_t)to);
+        return NULL;
+    }
     return made;
 }
 
@@ -31,12 +68,9 @@ static void *append(bytes *at, int64_t size) {
         int64_t room = at->room ? at->room : 1024;
         while (room < at->used + size)
             room *= 2;
-        char *grown = allocate(room);
+        char *grown = grow(at->data, at->room, room);
         if (!grown)
             return NULL;
-        if (at->used)
-            memcpy(grown, at->data, (size_t)at->used);
-        free(at->data);
         at->data = grown;
         at->room = room;
     }
@@ -83,8 +117,9 @@ static int resize(table *in, int64_t slots) {
     int32_t *made = allocate(slots * (int64_t)sizeof(int32_t));
     if (!made)
         return -1;
-    memset(made, 0, (size_t)slots * sizeof(int32_t));
-    free(in->slot);
+    if (slots * (int64_t)sizeof(int32_t) < LARGE)
+        memset(made, 0, (size_t)slots * sizeof(int32_t));
+    release(in->slot, in->slots * (int64_t)sizeof(int32_t));
     in->slot = made;
     in->slots = slots;
     for (int64_t number = 0; number < in->count; number++) {
@@ -92,6 +127,11 @@ static int resize(table *in, int64_t slots) {
         made[slot_of(in, key, hash_of(in, key))] = (int32_t)(number + 1);
     }
     return 0;
+}
+
+static void empty(table *of) {
+    release(of->slot, of->slots * (int64_t)sizeof(int32_t));
+    release(of->entries.data, of->entries.room);
 }
 
 /* The entry of a key, or NULL if it has not come. */

@@ -2,8 +2,11 @@
  * The kernels of Linear Road over random rows: each state beside one that has loaded what it saved, and both must give the
  * same. For the sanitizers; that the rows are right is a matter of the tests in Python.
  */
+#define _GNU_SOURCE /* mremap */
 #include <stdio.h>
 
+/* So that tables grow from one such piece of memory to the next. */
+#define LARGE (64 << 10)
 #include "kernel.c"
 
 #define ROWS 512
