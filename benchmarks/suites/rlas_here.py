@@ -19,6 +19,8 @@ RLAS = "two-cores-rlas"
 REFERENCE = "reference"
 QUICK_PLANS = (REFERENCE, HAND, RLAS)
 PARTS = ("p50", "p90", "p99", "p999", "max")
+ROUNDS = 5
+"""Of each application's profile and plans: two cores of a virtual machine differ by a tenth from one minute to the next."""
 WORDS = 42.2
 """Words of a line of the book, on average."""
 ROWS = "rows/s"
@@ -74,7 +76,9 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
         first = tuple(f"here-{name}-{REFERENCE}-{each}" for each in ("predicted", "measured"))
         needs = () if label == REFERENCE else first
         found.append(
-            Probe((Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=3, needs=needs)
+            Probe(
+                (Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=ROUNDS, needs=needs
+            )
         )
         cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted")]
         if label != REFERENCE:
@@ -84,7 +88,7 @@ def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
             cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
         if label == HAND:
             cases.append(Case(f"here-{name}-by-hand", ROWS))
-        found.append(Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=3, needs=needs))
+        found.append(Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=ROUNDS, needs=needs))
     return found
 
 
