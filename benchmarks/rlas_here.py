@@ -36,7 +36,7 @@ APPS = APPLICATIONS | {
 Yahoo's."""
 PROFILE_SECONDS = 0.5
 LONGER = 2.0
-"""How many times as long the profile of an application is at most whose runs are longer than those of others."""
+"""An application with longer runs has a longer profile, at most so many times as long."""
 PROFILE_ROWS = 200_000
 HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
 

@@ -236,9 +236,7 @@ class Profiler:
         if several:
             self.tell("measuring it with two replicas of its actors, twice, and once more with one")
             routed, second = self._whole(several, folder)
-            # A plan may have one replica of a source. Then all consumers share its jumbo tuples, which are cut smaller.
-            operators = {name: 2 for name in several if self.graph.actors[name].role != "source"}
-            second = both(second, self._whole(operators, folder)[1])
+            second = both(second, self._whole(several, folder)[1])
             run = both(run, self._whole({}, folder)[1])
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
@@ -303,7 +301,7 @@ class Profiler:
             if not rest or share < LEAST_SHARE:
                 continue
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
-            # A plan that cuts a chain at a member mostly cuts it elsewhere, too, and then all get larger jumbo tuples.
+            # A plan that cuts a chain mostly cuts it at each member, and channels gather larger jumbo tuples than calls.
             seconds, chained = share * WHOLE * self.seconds, list(part) in [list(each) for each in chains]
             _, seen = self._whole({}, folder, apart=part, seconds=seconds, chained=chained)
             apart = apart_of(part, costs[name], run, seen)

@@ -149,7 +149,7 @@ def with_replicas(
 def _between(edge: Edge, producers: int, consumers: int) -> Edge:
     """The edge between so many replicas. `forward` needs equal numbers."""
     unequal = edge.route == "forward" and producers != consumers
-    return replace(edge, route="shuffle") if unequal else edge
+    return replace(edge, route="key" if edge.key else "shuffle") if unequal else edge
 
 
 def _actor(

@@ -14,10 +14,10 @@ typedef struct {
 
 #define LINE 64
 #ifndef LARGE
-#define LARGE (2 << 20) /* a large page of the system */
+#define LARGE (2 << 20) /* bytes: a large page of the system */
 #endif
 
-/* `size` zero bytes, a multiple of LARGE, from the system: at a multiple of LARGE and, where it can, in large pages. NULL: none. */
+/* `size` zero bytes, a multiple of LARGE, from the system: at a multiple of LARGE, in large pages if it has some. NULL: none. */
 static char *map_large(int64_t size) {
     char *made =
         mmap(NULL, (size_t)(size + LARGE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -31,7 +31,7 @@ static char *map_large(int64_t size) {
     return made + before;
 }
 
-/* Memory that begins with a cache line; zero if it is LARGE or more, which is a multiple of LARGE. NULL: none. */
+/* Memory that begins with a cache line. From LARGE on `size` has to be a multiple of LARGE, and the bytes are zero. NULL: none. */
 static void *allocate(int64_t size) {
     void *made;
     if (size >= LARGE)
@@ -47,7 +47,7 @@ static void release(void *made, int64_t size) {
 }
 
 /* The same bytes with more room behind them; NULL: no memory, and the old ones stay. Pages of large memory move without being
-   copied: where two million cars were, that took half a second. */
+   copied: copying two million cars took half a second. */
 static char *grow(char *old, int64_t from, int64_t to) {
     char *made = allocate(to);
     if (!made || !from)
@@ -56,8 +56,7 @@ static char *grow(char *old, int64_t from, int64_t to) {
         memcpy(made, old, (size_t)from);
         free(old);
     } else if (mremap(old, (size_t)from, (size_t)to, MREMAP_MAYMOVE | MREMAP_FIXED, made) == MAP_FAILED) {
-        munmap(made, (size_t)to);
-        return NULL;
+        return NULL; /* what was mapped for it may be another thread's by now */
     }
     return made;
 }

@@ -70,7 +70,7 @@ FD = Application("card_fraud", "transactions", "events/s")
 SD = Application("spike_detection", "readings", "events/s")
 LR = Application("linear_road", "reports", "reports/s", longer=4.0)
 """Its rings hold up to two seconds of rows, which its source makes before anybody works on them. And it keeps a state of each
-car: a row costs more the more of them have come."""
+car: the more cars have come, the more a row costs."""
 APPLICATIONS = {"wc": WC, "fd": FD, "sd": SD, "lr": LR}
 WINDFLOW = {"wc": 10.9e6, "fd": 1.82e6, "sd": 32.8e6, "lr": 1.95e6}
 """Application -> what WindFlow 4.2 counts a second on two cores (PEERS in docs/benchmarks.md): not measured in the same run."""

@@ -194,6 +194,18 @@ def test_many_keys_are_kept_and_loaded_again() -> None:
     assert len(first.snapshot()) > len(rows) * 32
 
 
+def test_cars_keep_their_segments_while_their_memory_moves_as_it_grows() -> None:
+    """64 bytes a car: from 2 MiB on, the pages of a table are moved into a larger place."""
+    vid = np.random.default_rng(3).permutation(200_000).astype(np.int32)
+    state, zero = State("cars"), np.zeros(len(vid), np.int32)
+    for part in np.array_split(np.arange(len(vid)), 50):
+        state.call("new_segments", vid[part], zero[part], zero[part], vid[part] % 97)
+        assert len(state.rows(0)) == len(part)
+    moved = np.where(vid % 3 == 0, 98, vid % 97).astype(np.int32)
+    state.call("new_segments", vid, zero, zero, moved)
+    assert np.array_equal(state.rows(0), np.flatnonzero(vid % 3 == 0))
+
+
 @pytest.mark.parametrize("change", [lambda saved: saved + b"x", lambda saved: b"", lambda saved: saved[:60]])
 def test_what_no_such_state_saved_is_refused(change: Any) -> None:
     state = State("cars")

@@ -99,7 +99,7 @@ def test_the_whole_topology_has_as_many_replicas_as_asked_and_other_keys() -> No
     assert whole.actors["again"].keys["extra"] == 1 and len(whole.edges) == len(graph().edges)
 
 
-def test_replicas_that_are_not_as_many_as_their_producers_are_dealt_rows() -> None:
+def test_a_forward_edge_between_unequal_numbers_of_replicas_becomes_a_shuffle() -> None:
     whole = with_replicas(graph(), {"again": 2}, {})
     routes = {(edge.producer, edge.consumer): edge.route for edge in whole.edges}
     assert routes["words", "marks"] == "forward" and routes["marks", "again"] == "shuffle"
