@@ -34,18 +34,23 @@ def run_suite(
     """Runs rounds A B C, A B C, ... so that drift of the machine meets every case, until the time is spent.
 
     FEWEST_ROUNDS are run in any case, and no more under --quick. A further round is only begun if one like the longest
-    so far still fits. The time of peers is not counted, and they take part in the first FEWEST_ROUNDS only; a probe may
-    take part in fewer (`Probe.rounds`).
+    so far still fits, or if a probe asks for it (`Probe.rounds`), and then only those that ask take part. The time of peers is
+    not counted, and they take part in the first FEWEST_ROUNDS only; a probe may take part in fewer.
     """
     check(suite)
     values: dict[str, list[float]] = {case.name: [] for case in cases(suite)}
     spent = longest = 0.0
     most = FEWEST_ROUNDS if settings.quick else MOST_ROUNDS
+    asked = min(most, max((probe.rounds or 0 for probe in suite.probes), default=0))
     done = 0
-    while done < most and (done < FEWEST_ROUNDS or spent + longest <= FULL_SECONDS):
-        of_round = 0.0
+    while done < most:
+        of_round, fits = 0.0, done < FEWEST_ROUNDS or spent + longest <= FULL_SECONDS
+        if not fits and done >= asked:
+            break
         for probe in suite.probes:
             if probe.peer is not None and done >= FEWEST_ROUNDS:
+                continue
+            if probe.rounds is None and not fits:
                 continue
             if probe.rounds is not None and done >= probe.rounds:
                 continue

@@ -42,7 +42,8 @@ class Probe:
     peer: str | None = None
     """The peer that it measures; its time is not charged to the suite's."""
     rounds: int | None = None
-    """It takes part in so many rounds, the first ones; in all of them unless said."""
+    """It takes part in so many rounds, the first ones, also where these take longer than a suite may; in all of them unless
+    said."""
     needs: tuple[str, ...] = ()
     """Cases of probes before it, whose runs it uses."""
 

@@ -74,6 +74,18 @@ def test_a_probe_takes_part_in_as_many_rounds_as_it_says() -> None:
     assert [record.runs for record in records] == [MOST_ROUNDS, 1]
 
 
+def test_a_probe_takes_part_in_as_many_rounds_as_it_says_however_long_they_are() -> None:
+    clock, log = Clock(), []
+    more = Probe((Case("b", "x/s"),), lambda: (clock.taking(400, 4, log, "b")(),), rounds=FEWEST_ROUNDS + 2)
+    suite = Suite("s", (probe("a", "x/s", clock.taking(400, 2, log, "a")), more))
+    records = run_suite(suite, Settings(), clock=clock)
+    assert log == ["a", "b"] * FEWEST_ROUNDS + ["b"] * 2
+    assert [record.runs for record in records] == [FEWEST_ROUNDS, FEWEST_ROUNDS + 2]
+    assert [record.runs for record in run_suite(suite, Settings(quick=True), clock=clock)] == [
+        FEWEST_ROUNDS
+    ] * 2
+
+
 def test_the_value_is_the_median_and_the_ratio_that_of_medians() -> None:
     fast, slow = iter([6.0, 8.0, 100.0]), iter([2.0, 1.0, 4.0])
     suite = Suite(
