@@ -41,7 +41,7 @@ def run_suite(
     values: dict[str, list[float]] = {case.name: [] for case in cases(suite)}
     spent = longest = 0.0
     most = FEWEST_ROUNDS if settings.quick else MOST_ROUNDS
-    asked = min(most, max((probe.rounds or 0 for probe in suite.probes), default=0))
+    asked = max((probe.rounds or 0 for probe in suite.probes), default=0)
     done = 0
     while done < most:
         of_round, fits = 0.0, done < FEWEST_ROUNDS or spent + longest <= FULL_SECONDS

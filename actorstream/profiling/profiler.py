@@ -302,7 +302,7 @@ class Profiler:
                 continue
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
             # A plan that cuts a chain mostly cuts it at each member, and channels gather larger jumbo tuples than calls.
-            seconds, chained = share * WHOLE * self.seconds, list(part) in [list(each) for each in chains]
+            seconds, chained = share * WHOLE * self.seconds, part in chains
             _, seen = self._whole({}, folder, apart=part, seconds=seconds, chained=chained)
             apart = apart_of(part, costs[name], run, seen)
             reads = self.graph.actors[part[0]].contract.reads_rows
