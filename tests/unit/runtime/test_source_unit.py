@@ -14,13 +14,14 @@ from actorstream.native.alarms import Alarm
 from actorstream.runtime import source_unit
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
+from actorstream.scheduling import pace as pace_module
 from actorstream.scheduling.pace import Pace
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Number, Numbers
 from tests.integration.pooled import Times
 from tests.unit.runtime.schedule.kernel_worker import worker_of
 
-SECOND = 1_000_000_000
+SECOND, MS = 1_000_000_000, 1_000_000
 RATES = st.floats(0.5, 50_000_000)
 
 
@@ -90,6 +91,51 @@ def test_time_that_the_first_rows_took_to_read_is_not_made_up_for() -> None:
     assert pace.due(3 * SECOND) == 1
     pace.sent = 1
     assert pace.due(3 * SECOND + 5_000_000) == 5
+
+
+def read_at(pace: Pace, times: list[int]) -> None:
+    """Reads at these times (ns) what is due then, and asks once more, as a unit does."""
+    for now in times:
+        if (due := pace.due(now)) > 0:
+            pace.sent += due
+            pace.due(now)
+
+
+def started(rate: float = 100_000.0, full: int = 1 << 30) -> Pace:
+    """A pace whose first row was read at 1 s."""
+    pace = Pace(rate, full)
+    read_at(pace, [SECOND])
+    return pace
+
+
+def test_reads_that_come_late_make_the_interval_longer() -> None:
+    pace = started()
+    read_at(pace, [SECOND + turn * 5 * MS for turn in range(1, 100)])
+    assert pace.interval == 4 * MS, "a turn comes each 5 ms, so it would be less than twice as long"
+    assert pace.least == 400
+
+
+def test_the_interval_has_an_end() -> None:
+    pace = started()
+    read_at(pace, [SECOND + turn * SECOND for turn in range(1, 100)])
+    assert pace.interval == pace_module.MOST_NS
+
+
+def test_reads_in_time_make_the_interval_shorter_again() -> None:
+    pace = started()
+    read_at(pace, [SECOND + turn * 5 * MS for turn in range(1, 100)])
+    for _ in range(2 * pace_module.RELAXED + 1):
+        read_at(pace, [SECOND + int((pace.sent + pace.least - 1) / pace.rate * SECOND) + 1])
+    assert pace.interval == pace_module.PACE_NS
+
+
+def test_one_delay_does_not_change_the_interval_however_many_batches_make_up_for_it() -> None:
+    pace = started(full=100)
+    late = SECOND + 50 * MS
+    while (due := pace.due(late)) > 0:
+        pace.sent += min(due, pace.full)
+    read_at(pace, [late + turn * MS for turn in range(1, 100)])
+    assert pace.interval == pace_module.PACE_NS
 
 
 class Slow(Source):
