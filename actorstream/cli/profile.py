@@ -60,7 +60,6 @@ def profile(
     from actorstream.native.cpus import clock_hertz
     from actorstream.placement.rlas import profile_text
     from actorstream.plan.compile import available
-    from actorstream.plan.measured_machine import this_machine
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
     from actorstream.profiling.profiler import BATCH_SIZES, Profiler
@@ -81,12 +80,10 @@ def profile(
     if out is not None:
         check_output(out, "--out")
     found = read_inputs(topology, deploy, set or [], registry=registry(), available=available())
-    machine = this_machine()
     profiler = Profiler(
         pre_aggregated(found.graph, found.deploy),
         found.deploy,
         hertz=clock_hertz(),
-        byte_fetch_ns=machine.core_ns / machine.cache_line,
         machine=socket.gethostname(),
         batch_sizes=sizes,
         rows=rows,

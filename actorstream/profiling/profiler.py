@@ -96,7 +96,6 @@ class Profiler:
         graph: checked, as it is to be planned. deploy: the deployment's other settings.
         rows: of the sample of each stream. seconds: processor time of each measurement.
         hertz: cycles per second of a core of this machine. tell: is told what is measured next.
-        byte_fetch_ns: nanoseconds that a byte takes from one core's cache to another's.
 
     Attributes:
         notes: what could not be measured, in words.
@@ -108,7 +107,6 @@ class Profiler:
         deploy: DeploySpec,
         *,
         hertz: float,
-        byte_fetch_ns: float = 0.0,
         machine: str = "",
         batch_sizes: Sequence[int] = BATCH_SIZES,
         rows: int = ROWS,
@@ -116,7 +114,7 @@ class Profiler:
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
-        self._topology, self.byte_fetch_ns = graph.profile_fingerprint, byte_fetch_ns
+        self._topology = graph.profile_fingerprint
         self.batch_sizes = with_planned(batch_sizes, int(planned_rows(deploy.batch_size)))
         self.rows, self.seconds, self.tell = rows, seconds, tell
         self.notes: list[str] = []
@@ -304,10 +302,8 @@ class Profiler:
             # A plan that cuts a chain mostly cuts it at each member, and channels gather larger jumbo tuples than calls.
             seconds, chained = share * WHOLE * self.seconds, part in chains
             _, seen = self._whole({}, folder, apart=part, seconds=seconds, chained=chained)
-            apart = apart_of(part, costs[name], run, seen)
-            reads = self.graph.actors[part[0]].contract.reads_rows
-            fetched = self._read_bytes(part) * self.byte_fetch_ns if reads else 0.0
-            found[name] = apart, hand_over_ns(part, apart * costs[name], fetched, seen)
+            told = part, costs[name], run, seen
+            found[name] = apart_of(*told), hand_over_ns(*told)
         return found
 
     def _whole(
@@ -346,16 +342,11 @@ class Profiler:
 
     def _traffic(self, stage: Stage, sampled: Sampled) -> float:
         """M from sizes: every row is read once, and every row that is made is written once."""
-        return self._read_bytes(stage.members) + sum(
+        read = [self._sample(edge) for edge in inputs_of(self.graph, stage) if not edge.static]
+        rows = sum(each.rows for each in read) or 1
+        return sum(each.rows * each.row_bytes for each in read) / rows + sum(
             count * sampled.samples[source].row_bytes / sampled.rows for source, count in sampled.made.items()
         )
-
-    def _read_bytes(self, members: Sequence[str]) -> float:
-        """Bytes of a row that enters a chain."""
-        edges = inputs_of(self.graph, Stage(tuple(members)))
-        read = [self._sample(edge) for edge in edges if not edge.static]
-        rows = sum(each.rows for each in read) or 1
-        return sum(each.rows * each.row_bytes for each in read) / rows
 
     def _outputs(self, stage: Stage, sampled: Sampled) -> dict[str, OutputProfile]:
         last = stage.members[-1]

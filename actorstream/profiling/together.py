@@ -143,29 +143,39 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
     rows = [each.actors[chain[0]].rows for each in (together, apart)]
     if not all(rows) or not cost:
         return 1.0
-    there = WholeRun(apart.cpu_ns, {name: apart.actors[name] for name in chain})
-    times = []
-    for run, count in zip((together, there), rows):
-        total = _hooks(run)
-        share = min(1.0, run.cpu_ns / total) if total else 1.0
-        times.append(sum(run.actors[name].execute_ns for name in chain) * share / count)
+    times = [_execute_ns(run, chain) / count for run, count in zip((together, _part_of(apart, chain)), rows)]
     less = (times[0] - times[1]) / cost
     return round(1 - less, 4) if less > NEARLY else 1.0
 
 
-def hand_over_ns(chain: Sequence[str], cost: float, fetched_ns: float, apart: WholeRun) -> float:
-    """Nanoseconds, at least, that a row takes a chain more than `cost` in the run `apart`, in which it has a core to itself, so
-    that its input comes from another worker and its output goes to one. `fetched_ns`: the part that its rows' way between caches
-    takes. The time for which it waits for its neighbours is left out, and where that is long, less is said (see WAITS).
-    Differences below NEARLY are those of the machine's speed."""
-    rows = apart.actors[chain[0]].rows
-    if not rows or not apart.cpu_ns:
+def hand_over_ns(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
+    """Nanoseconds, at least, that a row takes a chain outside its hooks in the run `apart`, in which it has a core to itself so
+    that its input comes from another worker and its output goes to one, more than in the run `together`, where it takes `cost` in
+    all. Each run is compared with its own hooks, since the machine's speed may have changed between them.
+
+    The time for which it waits for its neighbours is left out, and where that is long, less is said (see WAITS). Differences
+    below NEARLY are those of the machine's speed."""
+    rows = [each.actors[chain[0]].rows for each in (together, apart)]
+    if not all(rows) or not apart.cpu_ns:
         return 0.0
     waits = sum(apart.actors[name].waits_ns for name in chain)
     short, long = WAITS
     counts = min(max((long - waits / apart.cpu_ns) / (long - short), 0.0), 1.0)
-    more = (apart.cpu_ns - waits) / rows - cost - fetched_ns
+    own = [_execute_ns(run, chain) / count for run, count in zip((together, _part_of(apart, chain)), rows)]
+    more = (apart.cpu_ns - waits) / rows[1] - own[1] - max(cost - own[0], 0.0)
     return round(counts * more, 3) if more > NEARLY * cost else 0.0
+
+
+def _part_of(run: WholeRun, chain: Sequence[str]) -> WholeRun:
+    """The actors of a chain, whose process the run has watched."""
+    return WholeRun(run.cpu_ns, {name: run.actors[name] for name in chain})
+
+
+def _execute_ns(run: WholeRun, chain: Sequence[str]) -> float:
+    """What a chain's hooks took without sending, cut to the processor time of the run as `hooks_of` does."""
+    total = _hooks(run)
+    share = min(1.0, run.cpu_ns / total) if total else 1.0
+    return sum(run.actors[name].execute_ns for name in chain) * share
 
 
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:

@@ -161,18 +161,25 @@ def test_a_chain_with_a_core_to_itself_is_compared_by_its_hooks() -> None:
     assert apart_of(["count"], 70.0, together, run(500, count=(0, 0, 0, 0))) == 1.0
 
 
-def test_hand_overs_are_what_a_chain_takes_more_where_its_neighbours_are_on_another_core() -> None:
+def test_hand_overs_are_what_a_chain_takes_more_outside_its_hooks_beside_other_workers() -> None:
+    part, together = ["split", "count"], run(5000, split=(50, 0, 2000, 2000), count=(50, 0, 1500, 1500))
     seen = run(2000, split=(20, 0, 900, 900), count=(20, 0, 700, 700))
-    assert hand_over_ns(["split", "count"], 80.0, 2.5, seen) == 17.5, "of 100 ns a row"
-    assert hand_over_ns(["split", "count"], 98.0, 2.5, seen) == 0.0
-    waiting = run(2000, split=(20, 0, 900, 900, 50), count=(20, 0, 700, 700, 50))
-    assert hand_over_ns(["split", "count"], 80.0, 2.5, waiting) == 12.5, "while it waits it may spin"
-    assert hand_over_ns(["split", "count"], 89.0, 2.5, waiting) == 0.0, "as much as a speed varies"
-    longer = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 50))
-    assert hand_over_ns(["split", "count"], 65.0, 2.5, longer) == pytest.approx(11.25), "a tenth counts half"
-    longest = run(2000, split=(20, 0, 900, 900, 150), count=(20, 0, 700, 700, 150))
-    assert hand_over_ns(["split", "count"], 65.0, 2.5, longest) == 0.0, "it waits for too long"
-    assert hand_over_ns(["split"], 80.0, 2.5, run(2000, split=(0, 0, 0))) == 0.0
+    assert hand_over_ns(part, 80.0, together, seen) == 10.0, "20 ns a row outside the hooks instead of 10"
+    assert hand_over_ns(part, 98.0, together, seen) == 0.0
+    waiting = run(2000, split=(20, 0, 800, 800, 50), count=(20, 0, 700, 700, 50))
+    assert hand_over_ns(part, 80.0, together, waiting) == 10.0, "while it waits it may spin"
+    assert hand_over_ns(part, 87.0, together, waiting) == 0.0, "as much as a speed varies"
+    longer = run(2000, split=(20, 0, 700, 700, 150), count=(20, 0, 700, 700, 50))
+    assert hand_over_ns(part, 75.0, together, longer) == pytest.approx(7.5), "a tenth counts half"
+    longest = run(2000, split=(20, 0, 600, 600, 150), count=(20, 0, 700, 700, 150))
+    assert hand_over_ns(part, 75.0, together, longest) == 0.0, "it waits for too long"
+    assert hand_over_ns(["split"], 80.0, together, run(2000, split=(0, 0, 0))) == 0.0
+
+
+def test_a_machine_that_has_become_slower_is_no_hand_over() -> None:
+    together = run(800, split=(10, 0, 700, 700))
+    assert hand_over_ns(["split"], 80.0, together, run(1400, split=(10, 0, 1300, 1300))) == 0.0
+    assert hand_over_ns(["split"], 70.0, together, run(1400, split=(10, 0, 1300, 1300))) == 10.0
 
 
 def test_of_a_run_the_first_quarter_of_its_time_is_left_out() -> None:
@@ -189,7 +196,7 @@ def test_of_a_run_the_first_quarter_of_its_time_is_left_out() -> None:
 def test_a_run_without_a_row_says_nothing() -> None:
     nothing = counted([], [], ["count"])
     assert apart_of(["count"], 5.0, run(100, count=(10, 0, 50)), nothing) == 1.0
-    assert hand_over_ns(["count"], 5.0, 0.0, nothing) == 0.0
+    assert hand_over_ns(["count"], 5.0, run(100, count=(10, 0, 50)), nothing) == 0.0
     some = run(100, count=(10, 0, 50))
     assert both(nothing, some) == both(some, nothing) == some
 
