@@ -127,13 +127,14 @@ def costs_together(
 def hooks_of(run: WholeRun) -> dict[str, float]:
     """Nanoseconds of each actor's hooks. They are wall time, so where other programs have taken the core they come to more than
     the processor time of the run, and are cut to it in proportion."""
-    total = _hooks(run)
-    share = min(1.0, run.cpu_ns / total) if total else 1.0
+    share = _share(run)
     return {name: each.hooks_ns * share for name, each in run.actors.items()}
 
 
-def _hooks(run: WholeRun) -> int:
-    return sum(each.hooks_ns for each in run.actors.values())
+def _share(run: WholeRun) -> float:
+    """The part of the hooks' wall time for which they had the core, at least."""
+    total = sum(each.hooks_ns for each in run.actors.values())
+    return min(1.0, run.cpu_ns / total) if total else 1.0
 
 
 def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
@@ -149,9 +150,9 @@ def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: Whole
 
 
 def hand_over_ns(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
-    """Nanoseconds, at least, that a row takes a chain outside its hooks in the run `apart`, in which it has a core to itself so
-    that its input comes from another worker and its output goes to one, more than in the run `together`, where it takes `cost` in
-    all. Each run is compared with its own hooks, since the machine's speed may have changed between them.
+    """Nanoseconds, at least, that a row takes a chain more outside its hooks in the run `apart` than in the run `together`. In
+    `apart` the chain has a core to itself, so that its input comes from another worker and its output goes to one. In `together`
+    a row takes it `cost` in all. The hooks are left out, because the machine's speed may have changed between the runs.
 
     The time for which it waits for its neighbours is left out, and where that is long, less is said (see WAITS). Differences
     below NEARLY are those of the machine's speed."""
@@ -172,10 +173,8 @@ def _part_of(run: WholeRun, chain: Sequence[str]) -> WholeRun:
 
 
 def _execute_ns(run: WholeRun, chain: Sequence[str]) -> float:
-    """What a chain's hooks took without sending, cut to the processor time of the run as `hooks_of` does."""
-    total = _hooks(run)
-    share = min(1.0, run.cpu_ns / total) if total else 1.0
-    return sum(run.actors[name].execute_ns for name in chain) * share
+    """Processor time of a chain's hooks. Sending is no part of it."""
+    return sum(run.actors[name].execute_ns for name in chain) * _share(run)
 
 
 def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
@@ -228,7 +227,7 @@ def beside_ns(
     jumbo tuples, too.
 
     A native chain routes within its hooks, so what a sender of routed rows takes more there is routing, and left out."""
-    shares = [sum(hooks_of(run).values()) / (_hooks(run) or 1) for run in (one, several)]
+    shares = [_share(run) for run in (one, several)]
     senders = {edge.producer for edge in graph.edges if _is_exchange(graph, edge)}
     found = {}
     for name, each in several.actors.items():

@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 
 PACE_NS, MOST_NS = 1_000_000, 32_000_000
-"""The shortest and the longest interval at which a paced source reads what is due. A full batch is read before it is over."""
+"""The shortest and the longest interval at which a paced source reads what is due. A full batch does not wait for its end."""
 LATE, VERY_LATE = 2, 6
-"""A read is late if LATE times as many rows are due as the interval brings. It counts so many times, at most VERY_LATE."""
+"""A read is late if at least LATE times as many rows are due as an interval brings. It counts so many points as times, at most
+VERY_LATE."""
 BUSY, RELAXED = 16, 128
-"""The interval doubles once late reads count for BUSY, less one for each read in time, and is halved after RELAXED reads in
-time without a late one."""
+"""The interval doubles at BUSY points; each read in time takes one off. It is halved after RELAXED reads in a row in time."""
 
 
 class Pace:
     """How many rows are due at a given rate, of which `full` make a batch.
 
-    The same rows cost more in smaller batches, the source and the operators that share its worker. If that is more than the
-    worker has time for, the source gets its turns late. It then reads at longer intervals, until its turns come in time again.
+    In smaller batches the same rows take the source, and the operators that share its worker, more time. If the worker has too
+    little time for that, the source gets its turns late. It then reads at longer intervals, until its turns come in time again.
 
     Attributes:
         started: when the first row was read. sent: rows so far.

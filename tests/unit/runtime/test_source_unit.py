@@ -111,7 +111,7 @@ def started(rate: float = 100_000.0, full: int = 1 << 30) -> Pace:
 def test_reads_that_come_late_make_the_interval_longer() -> None:
     pace = started()
     read_at(pace, [SECOND + turn * 5 * MS for turn in range(1, 100)])
-    assert pace.interval == 4 * MS, "a turn comes each 5 ms, so it would be less than twice as long"
+    assert pace.interval == 4 * MS, "a turn each 5 ms is in time for that"
     assert pace.least == 400
 
 
