@@ -201,15 +201,15 @@ def _paper_errors(name: str) -> tuple[str, str, str]:
 def on_this_machine(names: Sequence[str], plans: Sequence[str], found: Medians) -> list[str]:
     """The model against runs, figures 6, 7, 11 and 16, and table 5, all measured here but for what the model predicts."""
     lines = table(
-        "Model against runs, measured here: rows of the source a second, predicted / measured, and by how much the prediction is "
-        "above, after both are divided by the run of one replica of each actor on one core",
+        "Model against runs, measured here: rows of the source a second, predicted / measured; by how much the prediction is "
+        "above the run of its round, and the same after both are divided by what the plan `reference` has in that round",
         ("app", *plans),
         [
             (
                 name,
                 *(
                     f"{millions(found[f'here-{name}-{plan}-predicted'])} / {millions(found[f'here-{name}-{plan}-measured'])}"
-                    f" ({error(name, plan, found):+.0%})"
+                    f" ({found[f'here-{name}-{plan}-error']:+.0f} %, {found[f'here-{name}-{plan}-error-relative']:+.0f} %)"
                     for plan in plans
                 ),
             )
@@ -272,10 +272,3 @@ def on_this_machine(names: Sequence[str], plans: Sequence[str], found: Medians) 
             ],
         )
     return lines
-
-
-def error(name: str, plan: str, found: Medians) -> float:
-    """By how much the prediction of a plan is above its measurement, each relative to the reference run's (of the same round):
-    what the machine does more slowly at one time than at another counts in both."""
-    predicted = found[f"here-{name}-{plan}-predicted"] / found[f"here-{name}-reference-predicted"]
-    return predicted / found[f"here-{name}-{plan}-relative"] - 1

@@ -24,8 +24,8 @@ ROUNDS = 5
 WORDS = 42.2
 """Words of a line of the book, on average."""
 ROWS = "rows/s"
-of_reference: dict[str, float] = {}
-"""Application -> rows a second of the plan `reference` in this round."""
+found: dict[tuple[str, str], tuple[float, float]] = {}
+"""Application and plan -> rows a second in this round, by the model and in the run."""
 
 
 def suite(settings: Settings) -> Suite:
@@ -56,8 +56,9 @@ def suite(settings: Settings) -> Suite:
         notes=(
             "here: rows of the source a second, beside what the model predicts from profiles that saw none of these plans but "
             "`reference`, one replica of each actor on one core; two-cores is the deployment made by hand. Each round has a "
-            "profile of its own, right before its runs. A machine whose speed changes in between moves a prediction away from "
-            "its run; relative to the reference of the same round, as `relative` has it, it stays.",
+            "profile of its own, right before its runs. error: by how much a prediction is above the run of its round; "
+            "error-relative: the same after both are divided by what the plan `reference` has in that round, since a machine "
+            "whose speed changes behind the profile moves all runs of the round.",
             "figure-6: relative to WindFlow's figures in docs/benchmarks.md, which are not of this run; figure-16: per-event "
             "objects, then jumbo tuples, C and placement, each with those before it.",
             "air-star: one event's cost is measured here, the cluster is a model. Counts leave each batch, so cores limit; "
@@ -70,26 +71,28 @@ def suite(settings: Settings) -> Suite:
 
 def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
     """An application under plans, one after the other in each round, and what the model predicts of them."""
-    found = []
+    probes = []
     for label in plans:
         head = f"here-{name}-{label}"
         first = tuple(f"here-{name}-{REFERENCE}-{each}" for each in ("predicted", "measured"))
         needs = () if label == REFERENCE else first
-        found.append(
+        probes.append(
             Probe(
                 (Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=ROUNDS, needs=needs
             )
         )
-        cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted")]
+        cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted"), Case(f"{head}-error", "%")]
         if label != REFERENCE:
-            cases.append(Case(f"{head}-relative", "times"))
+            cases.append(Case(f"{head}-error-relative", "%"))
         if label == RLAS:
             cases.append(Case(f"here-{name}-rlas", ROWS, f"here-{name}-by-hand", paired=True))
             cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
         if label == HAND:
             cases.append(Case(f"here-{name}-by-hand", ROWS))
-        found.append(Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=ROUNDS, needs=needs))
-    return found
+        probes.append(
+            Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=ROUNDS, needs=needs)
+        )
+    return probes
 
 
 def predict(name: str, label: str) -> Sequence[float]:
@@ -97,19 +100,24 @@ def predict(name: str, label: str) -> Sequence[float]:
     the machine changes in minutes."""
     if label == REFERENCE:
         profiled(name, again=True)
-    return (predicted(name, PLANS[label]),)
+    found[name, label] = predicted(name, PLANS[label]), 0.0
+    return found[name, label][:1]
 
 
 def run_plan(name: str, label: str, seconds: float) -> Sequence[float]:
-    """Rows of the source a second; how many times those of the plan `reference` in the same round, but of that itself; and what
-    the cases of some plans are besides."""
+    """Rows of the source a second; by how much the prediction is above them, in %; the same relative to the plan `reference` of
+    the round, but of that itself; and what the cases of some plans are besides."""
     rows, counted = measured(name, PLANS[label], seconds), APPLICATIONS[name].counted
+    found[name, label] = found[name, label][0], rows
+    times = {
+        plan: by_model / in_run for (app, plan), (by_model, in_run) in found.items() if app == name and in_run
+    }
+    error = 100 * (times[label] - 1)
     if label == REFERENCE:
-        of_reference[name] = rows
-        return (rows,)
-    times = rows * (WORDS if counted else 1.0) / WINDFLOW[name]
-    more = {RLAS: (rows, times), HAND: (rows,)}.get(label, ())
-    return (rows, rows / of_reference[name], *more)
+        return rows, error
+    of_windflow = rows * (WORDS if counted else 1.0) / WINDFLOW[name]
+    more = {RLAS: (rows, of_windflow), HAND: (rows,)}.get(label, ())
+    return rows, error, 100 * (times[label] / times[REFERENCE] - 1), *more
 
 
 def factors(name: str, seconds: float) -> Sequence[float]:
