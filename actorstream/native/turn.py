@@ -15,6 +15,7 @@ ROWS: int = lib.AS_TURN_ROWS
 TIME: int = lib.AS_TURN_TIME
 DUE: int = lib.AS_TURN_DUE
 RUNG: int = lib.AS_TURN_RUNG
+REFUSED: int = lib.AS_TURN_REFUSED
 
 _run = lib.as_turn_run
 _READ = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_turn_read")))
@@ -109,13 +110,12 @@ class Turn:
             self._members[place].room = rows
 
     def give(
-        self, read: ReadRows, rows: int, columns: Sequence[Column], least: int, greatest: int, entered: int
+        self, read: ReadRows, columns: Sequence[Column], least: int, greatest: int, entered: int
     ) -> None:
         """The next batch is this one. `least`, `greatest`: bounds of its event times. `entered`: when it was asked for, in ns."""
         self._run.give(columns)
         read.time[0], read.time[1] = least, greatest
-        turn = self._turn
-        turn.source.entered, turn.end = entered, turn.made + rows
+        self._turn.source.entered = entered
 
     def run(self, rows: int, most: int, promises: int, deadline: int, listens: int) -> int:
         """Takes up to `most` rows, `rows` a batch (at most `most_rows`); returns why it ended. ResourceError: there was no memory

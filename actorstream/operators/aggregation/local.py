@@ -39,7 +39,10 @@ PANE, TAG, WORD = "pane ", "tag ", "word "
 LOCAL_BYTES = 4 << 20
 """Cells that are sent on before any window asks for them: more would not stay in the second-level cache."""
 LOOK_ROWS = 1 << 18
-"""Rows after which their size is looked at again."""
+"""Rows after which their size is looked at again, at least."""
+MOST_LOOK_ROWS = 4 * LOOK_ROWS
+"""The same at most: the number doubles while there are hardly any cells, up to FEW_BYTES."""
+FEW_BYTES = LOCAL_BYTES // 16
 LOOK_BYTES_A_ROW = 16
 """So many bytes of rows with text keys count as a row."""
 WIDE_ROWS = 16
@@ -78,7 +81,7 @@ class LocalAggregate(Actor):
         self.repeats = Repeats()
         self.cells = LocalPanes(self, definition, self.repeats, self.state)
         self.state = None
-        self._until_look = LOOK_ROWS
+        self._until_look = self._look_rows = LOOK_ROWS
         self._wide = any(field.dtype is None for field in definition.fields)
 
     def on_batch(self, batch: Batch) -> Any:
@@ -97,8 +100,14 @@ class LocalAggregate(Actor):
         self._until_look -= max(batch.rows, batch.nbytes // LOOK_BYTES_A_ROW) if self._wide else batch.rows
         if self._until_look > 0:
             return None
-        self._until_look = LOOK_ROWS
-        return self.cells.end() if self.cells.nbytes > LOCAL_BYTES else None
+        return self.cells.end() if self._look() else None
+
+    def _look(self) -> bool:
+        """Whether the cells are too many; the next look is so many rows away."""
+        size = self.cells.nbytes
+        self._look_rows = min(2 * self._look_rows, MOST_LOOK_ROWS) if size <= FEW_BYTES else LOOK_ROWS
+        self._until_look = self._look_rows
+        return size > LOCAL_BYTES
 
     def link_end(self, chain: Linking, rows: LinkedRows) -> PanesStep:
         """`on_batch` as the last step of a chain; UnlinkedError: it is none."""
@@ -111,7 +120,7 @@ class LocalAggregate(Actor):
     def took(self, rows: int) -> None:
         self._until_look -= rows * WIDE_ROWS if self._wide else rows
         if self._until_look <= 0 and self.cells.nbytes <= LOCAL_BYTES:
-            self._until_look = LOOK_ROWS  # else the next batch goes to `on_batch`, which lets the cells out
+            self._look()  # else the next batch goes to `on_batch`, which lets the cells out
 
     def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
         return self.cells.fire(frontier) if frontier >= self.cells.due else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.contract import goes_with_batches
 from actorstream.connectors.source import NO_MORE
 from actorstream.events.fields import WATERMARK
-from actorstream.native.turn import DUE, ROWS, RUNG, TIME, ReadRows, Turn
+from actorstream.native.turn import DUE, REFUSED, ROWS, RUNG, TIME, ReadRows, Turn
 from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
 from actorstream.operators.chain_end import ChainEnd
 from actorstream.runtime.output import DirectEdge, RoutedEdge
@@ -58,6 +58,7 @@ class SourceChain:
             for place, each in enumerate(members)
             if place not in takers
         }
+        self._splits = {place for place, each in enumerate(members) if _is_split(each)}
         self.ended = self.is_linked = self.makes_rows = self._begun = self._promised = False
         self._made = 0
         self._told = NOTHING
@@ -142,12 +143,11 @@ class SourceChain:
             return False
         if not self._begun and not self._begin():
             return False
-        turn, rows = self._turn, batch.rows
-        before = turn.made
-        turn.give(self._read, rows, columns, *(times or UNKNOWN), entered)
-        if turn.run(rows, rows, 0, NO_MORE, NO_MORE) not in GOES_ON:
+        self._turn.give(self._read, columns, *(times or UNKNOWN), entered)
+        why = self._turn.run(batch.rows, batch.rows, 0, NO_MORE, NO_MORE)
+        if why not in GOES_ON:
             self.settle()
-        return turn.made > before
+        return why != REFUSED
 
     def turn(self, rows: int, most: int, deadline: int) -> int:
         """Takes up to `most` rows of the source, `rows` a batch, until a time of the monotonic clock; returns how many. 0: the
@@ -175,7 +175,7 @@ class SourceChain:
         """Asks the source and the last member what comes next and what may come. False: nothing without Python."""
         admitted = {place: end.admits() for place, end in self._ends.items()}
         room = min(each.room for each in admitted.values())
-        made, most, bound = (self._turn.made, 1, NO_MORE) if self._rows is None else (0, 0, 0)
+        made, most, bound = self._turn.made, NO_MORE, NO_MORE
         if room > 0 and self._rows is not None:
             made, most, bound = self._rows.next()
         if room <= 0 or most <= 0:
@@ -227,13 +227,12 @@ class SourceChain:
                 member.count_input(count.rows, count.entered, count.entered, count.began)
                 member.jumbo_in += count.batches - 1
                 member.execute_ns += count.took_ns
-                member.events_out += count.rows if _is_split(member) else 0
+                member.events_out += count.rows if place in self._splits else 0
             if place in self._ends:
                 self._ends[place].took(self._room[place] - turn.room(place))
         for (place, _), rows in sent.items():
-            sender = head if place < 0 else self.members[place]
-            if not _is_split(sender):
-                sender.events_out += rows
+            if place not in self._splits:
+                (head if place < 0 else self.members[place]).events_out += rows
 
 
 def _is_split(replica: Replica) -> bool:
