@@ -24,8 +24,10 @@ ROUNDS = 5
 WORDS = 42.2
 """Words of a line of the book, on average."""
 ROWS = "rows/s"
-found: dict[tuple[str, str], tuple[float, float]] = {}
-"""Application and plan -> rows a second in this round, by the model and in the run."""
+by_model: dict[tuple[str, str], float] = {}
+"""Application and plan -> rows a second that the model has predicted in this round."""
+of_reference: dict[str, float] = {}
+"""Application -> how many times its run the prediction of the plan `reference` is in this round."""
 
 
 def suite(settings: Settings) -> Suite:
@@ -100,24 +102,22 @@ def predict(name: str, label: str) -> Sequence[float]:
     the machine changes in minutes."""
     if label == REFERENCE:
         profiled(name, again=True)
-    found[name, label] = predicted(name, PLANS[label]), 0.0
-    return found[name, label][:1]
+    by_model[name, label] = predicted(name, PLANS[label])
+    return (by_model[name, label],)
 
 
 def run_plan(name: str, label: str, seconds: float) -> Sequence[float]:
     """Rows of the source a second; by how much the prediction is above them, in %; the same relative to the plan `reference` of
     the round, but of that itself; and what the cases of some plans are besides."""
     rows, counted = measured(name, PLANS[label], seconds), APPLICATIONS[name].counted
-    found[name, label] = found[name, label][0], rows
-    times = {
-        plan: by_model / in_run for (app, plan), (by_model, in_run) in found.items() if app == name and in_run
-    }
-    error = 100 * (times[label] - 1)
+    times = by_model[name, label] / rows
+    error = 100 * (times - 1)
     if label == REFERENCE:
+        of_reference[name] = times
         return rows, error
     of_windflow = rows * (WORDS if counted else 1.0) / WINDFLOW[name]
     more = {RLAS: (rows, of_windflow), HAND: (rows,)}.get(label, ())
-    return rows, error, 100 * (times[label] / times[REFERENCE] - 1), *more
+    return rows, error, 100 * (times / of_reference[name] - 1), *more
 
 
 def factors(name: str, seconds: float) -> Sequence[float]:

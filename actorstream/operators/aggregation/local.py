@@ -103,7 +103,7 @@ class LocalAggregate(Actor):
         return self.cells.end() if self._look() else None
 
     def _look(self) -> bool:
-        """Whether the cells are too many; the next look is so many rows away."""
+        """Looks at the size of the cells, and decides when to look again. Returns whether they are to be sent on now."""
         size = self.cells.nbytes
         self._look_rows = min(2 * self._look_rows, MOST_LOOK_ROWS) if size <= FEW_BYTES else LOOK_ROWS
         self._until_look = self._look_rows
