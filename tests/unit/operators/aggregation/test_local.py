@@ -148,6 +148,21 @@ def test_cells_are_sent_on_before_they_are_too_many(monkeypatch):
     assert len(rows(listed(first.on_batch(batch(list(range(30))))))) > 10
 
 
+def test_a_chain_asks_less_often_while_there_are_few_cells(monkeypatch):
+    monkeypatch.setattr(local, "LOOK_ROWS", 50)
+    monkeypatch.setattr(local, "MOST_LOOK_ROWS", 200)
+    first = started(LocalAggregate(**KEYS), ROW)
+    first.on_batch(batch(list(range(30))))
+    rooms = []
+    for _ in range(4):
+        rooms.append(first.admits().room)
+        first.took(rooms[-1])
+    assert rooms == [20, 100, 200, 200]
+    monkeypatch.setattr(local, "FEW_BYTES", first.cells.nbytes - 1)
+    first.took(200)
+    assert first.admits().room == 50
+
+
 def test_late_rows_are_found_by_the_first_step():
     first = started(LocalAggregate(**KEYS), ROW)
     first.on_batch(batch([3, 4]).with_system(_watermark=[40, 9]))
