@@ -202,7 +202,7 @@ def on_this_machine(names: Sequence[str], plans: Sequence[str], found: Medians) 
     """The model against runs, figures 6, 7, 11 and 16, and table 5, all measured here but for what the model predicts."""
     lines = table(
         "Model against runs, measured here: rows of the source a second, predicted / measured; by how much the prediction is "
-        "above the run of its round, and the same after both are divided by what the plan `reference` has in that round",
+        "above the runs of its round, and the same after both are divided by what the plan `reference` has in that round",
         ("app", *plans),
         [
             (

@@ -63,7 +63,8 @@ def compare(
 ) -> PlanComparison:
     """What the report of a run of `plan` says of it. `inputs`: what it was made from."""
     assert plan.model is not None
-    profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
+    slower = inputs.profile.contention if plan.deploy.workers > 1 else 1.0
+    profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows, slower)
     measured = msgspec.structs.replace(inputs, profile=profile)
     now = ingress_of(plan, graph, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
@@ -81,9 +82,14 @@ def compare(
 
 
 def measured_profile(
-    profile: Profile, graph: Graph, actors: Mapping[str, Sequence[Mapping[str, Any]]], rows: float
+    profile: Profile,
+    graph: Graph,
+    actors: Mapping[str, Sequence[Mapping[str, Any]]],
+    rows: float,
+    slower: float = 1.0,
 ) -> tuple[Profile, list[MeasuredCost]]:
-    """The profile with costs and selectivities as measured, where there are any; and the costs."""
+    """The profile with costs and selectivities as measured, where there are any; and the costs. `slower`: how many times as long
+    as on a core alone rows took in that run, because other cores worked, too; the profile's costs are without that."""
     costs, scale = [], {}
     for name, replicas in actors.items():
         known = profile.operators.get(name)
@@ -92,7 +98,7 @@ def measured_profile(
         planned = known.execute_ns(rows) if known is not None else 0.0
         if count and spent and planned:
             costs.append(MeasuredCost(name, planned, spent * 1e9 / count))
-            scale[name] = costs[-1].measured_ns / planned
+            scale[name] = costs[-1].measured_ns / planned / slower
     found = {}
     for name, each in profile.operators.items():
         members = each.members or [name]

@@ -16,6 +16,8 @@ import msgspec
 
 from actorstream.connectors.null import NullSink
 from actorstream.connectors.source import Source
+from actorstream.control.interrupted import Interrupted, Suspended
+from actorstream.errors import ActorstreamError
 from actorstream.placement.rlas import (
     Measured,
     OperatorProfile,
@@ -37,9 +39,9 @@ from actorstream.profiling.stages import (
     alone,
     hop,
     inputs_of,
+    is_table,
     outputs_of,
     stages_of,
-    with_replicas,
 )
 from actorstream.profiling.together import (
     WholeRun,
@@ -48,6 +50,8 @@ from actorstream.profiling.together import (
     behind_exchanges,
     beside_ns,
     both,
+    contention_of,
+    copy_of,
     costs_together,
     halved_ns,
     hand_over_ns,
@@ -59,7 +63,8 @@ from actorstream.profiling.together import (
     took_more,
     with_routing,
 )
-from actorstream.profiling.watch import Watched, watch, watch_hop, watch_whole
+from actorstream.profiling.watch import Watched, watch, watch_hop
+from actorstream.profiling.whole_runs import WholeRuns, parts_apart
 from actorstream.topology.graph import Graph
 from actorstream.topology.keywords import constructor_keywords
 from actorstream.topology.machine import read_machine
@@ -76,8 +81,6 @@ NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max",
 """Of an operator that no row reaches: what it costs does not matter."""
 WHOLE = 8
 """The run of the whole topology takes so many times as long as the measurement of one operator."""
-LEAST_SHARE = 0.15
-"""Of the time of that run: what takes less is not measured on a core of its own."""
 HOP_SIZES = 16
 """How many times as large the large jumbo tuples are whose way to another worker is measured."""
 LEAST_WORK_NS = 200_000
@@ -85,6 +88,8 @@ LEAST_WORK_NS = 200_000
 LEAST_TAKING_S = 0.25
 """The least time for which taking in is measured: the sink does little else but its known work, and a look may be a whole
 millisecond late."""
+LEAST_COPIED = 0.5
+"""The least part of the rows of a topology that a copy of it beside it must have."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -128,7 +133,7 @@ class Profiler:
             for stage in stages_of(self.graph):
                 if len(stage.members) == 1 or self._fed.keys().isdisjoint(stage.members):
                     found[stage.name] = self._stage(stage, Path(folder))
-            found = self._together(found, Path(folder))
+            found, contention = self._together(found, Path(folder))
         jumbo, byte, take = self._hop()
         return Profile(
             name=self.graph.name,
@@ -139,6 +144,7 @@ class Profiler:
             jumbo_hop_ns=jumbo,
             byte_hop_ns=byte,
             jumbo_take_ns=take,
+            contention=contention,
         )
 
     def _hop(self) -> tuple[float, float, float]:
@@ -213,29 +219,40 @@ class Profiler:
             memory="counters" if counted else "estimated",
         )
 
-    def _together(self, found: dict[str, OperatorProfile], folder: Path) -> dict[str, OperatorProfile]:
+    def _together(
+        self, found: dict[str, OperatorProfile], folder: Path
+    ) -> tuple[dict[str, OperatorProfile], float]:
         """The profiles with costs and selectivities as a run of the whole topology on one core has them, and with what it costs
-        to route rows between replicas."""
+        to route rows between replicas; and how many times as long a row takes while another core has the same work."""
         actors = self.graph.actors.values()
         if any(actor.planning is not None for actor in actors):
             self.notes.append("the topology has a program, so costs are those of operators alone")
-            return found
+            return found, 1.0
         several = {actor.name: 2 for actor in actors if actor.replicas > 1 or actor.auto}
+        changed = self._endless(list(self.graph.actors), self._changed(list(self.graph.actors), folder))
+        runs = WholeRuns(self.graph, changed, self._fed, self.deploy, self._cores, WHOLE * self.seconds)
         self.tell("measuring the whole topology on one core")
         # The first run is not counted: it gets memory from the machine, which takes time.
-        graph, run = self._whole(several, folder)
+        graph, run = runs.run(several)
         if rows_of_sources(graph, run):
-            graph, run = self._whole({}, folder)
+            graph, run = runs.run()
         if not rows_of_sources(graph, run):
             self.notes.append(
                 "the run of the whole topology had no rows, so costs are those of operators alone"
             )
-            return found
+            return found, 1.0
+        # In this order, so that a machine whose speed changes steadily changes all of them alike.
+        crowded = self._contended(graph, runs)
         if several:
-            self.tell("measuring it with two replicas of its actors, twice, and once more with one")
-            routed, second = self._whole(several, folder)
-            second = both(second, self._whole(several, folder)[1])
-            run = both(run, self._whole({}, folder)[1])
+            self.tell("measuring it with two replicas of its actors, twice")
+            routed, second = runs.run(several)
+            second = both(second, runs.run(several)[1])
+        if crowded.actors:
+            crowded = both(crowded, self._contended(graph, runs))
+        self.tell("measuring it on one core again")
+        latest = runs.run()[1]
+        run = both(run, latest)
+        contention = contention_of(graph, run, crowded)
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
@@ -259,7 +276,14 @@ class Profiler:
             beside = beside_ns(routed, run, second, halved)
             beside = at_most(beside, took_more(everything, second, halved), second)
             routing = routing_ns(routed, everything, second, beside, halved)
-        apart = self._apart(chains, costs, run, folder)
+        apart: dict[str, tuple[float, float]] = {}
+        """How many times as long a row takes a chain with a core to itself, and nanoseconds of its hand-overs there."""
+        for part in parts_apart(chains, costs, run) if len(self._cores.cores) > 1 else []:
+            name = "+".join(part)
+            self.tell(f"measuring {name} in the whole topology, on a core of its own")
+            before, away, latest = latest, runs.apart(part, chains, costs, run), runs.run()[1]
+            ratio = apart_of(part, costs[name], run, both(before, latest), away, contention)
+            apart[name] = ratio, hand_over_ns(part, costs[name], run, away, contention)
         seen = {
             name: [{"in": each.rows_in, "out": each.rows_out}]
             for name, each in run.actors.items()
@@ -282,45 +306,26 @@ class Profiler:
                 selectivities = measured_selectivities(graph, last, head, seen)
                 mine = with_selectivities(mine, selectivities, rows_made(graph, last, head, seen))
             made[name] = with_routing(mine, members[-1], routing)
-        return made
+        return made, contention
 
-    def _apart(
-        self, chains: Sequence[Sequence[str]], costs: Mapping[str, float], run: WholeRun, folder: Path
-    ) -> dict[str, tuple[float, float]]:
-        """How many times as long as in the run a row takes the chains that take most of its time, and their members, with a core
-        to themselves, and nanoseconds of their hand-overs there. As many rows of the same topology are run, whose other
-        operators are on another core."""
-        found: dict[str, tuple[float, float]] = {}
+    def _contended(self, graph: Graph, runs: WholeRuns) -> WholeRun:
+        """The run on one core while another core runs a copy. Without actors where there is no other core, or an actor cannot be
+        there twice."""
         if len(self._cores.cores) < 2:
-            return found
-        for part in [*chains, *([one] for chain in chains if len(chain) > 1 for one in chain)]:
-            name, rest = "+".join(part), len(self.graph.actors) - len(part)
-            share = costs.get(name, 0.0) * run.actors[part[0]].rows / run.cpu_ns
-            if not rest or share < LEAST_SHARE:
-                continue
-            self.tell(f"measuring {name} in the whole topology, on a core of its own")
-            # A plan that cuts a chain mostly cuts it at each member, and channels gather larger jumbo tuples than calls.
-            seconds, chained = share * WHOLE * self.seconds, part in chains
-            _, seen = self._whole({}, folder, apart=part, seconds=seconds, chained=chained)
-            told = part, costs[name], run, seen
-            found[name] = apart_of(*told), hand_over_ns(*told)
-        return found
-
-    def _whole(
-        self,
-        counts: Mapping[str, int],
-        folder: Path,
-        *,
-        apart: Sequence[str] = (),
-        seconds: float | None = None,
-        chained: bool = True,
-    ) -> tuple[Graph, WholeRun]:
-        names = list(self.graph.actors)
-        changed = self._endless(names, self._changed(names, folder))
-        graph = with_replicas(self.graph, counts, changed, self._fed)
-        seconds = seconds or WHOLE * self.seconds
-        run = watch_whole(graph, self.deploy, self._cores, seconds=seconds, apart=apart, chained=chained)
-        return graph, run
+            return WholeRun(0, {})
+        self.tell("measuring it on each of two cores at the same time")
+        try:
+            run = runs.run(contended=True)[1]
+        except (Interrupted, Suspended):
+            raise
+        except ActorstreamError as error:
+            self.notes.append(f"two cores at the same time are not measured: {error}")
+            return WholeRun(0, {})
+        copied = rows_of_sources(graph, copy_of(run))
+        if copied < LEAST_COPIED * rows_of_sources(graph, run):
+            self.notes.append(f"two cores at the same time are not measured: the second had {copied:,} rows")
+            return WholeRun(0, {})
+        return run
 
     @cached_property
     def _fed(self) -> dict[str, dict[str, Any]]:
@@ -362,8 +367,13 @@ class Profiler:
     def _endless(
         self, names: Sequence[str], changed: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, dict[str, Any]]:
-        """The changed keys, with sources that begin again at their end."""
-        again = {name: {"repeat": 0} for name in names if _has_repeat(self.graph.actors[name])}
+        """The changed keys, with sources that begin again at their end; not those that are read as a table, whose end is waited
+        for."""
+        again = {
+            name: {"repeat": 0}
+            for name in names
+            if _has_repeat(self.graph.actors[name]) and not is_table(self.graph, name)
+        }
         return {name: {**changed.get(name, {}), **again.get(name, {})} for name in {**changed, **again}}
 
     def _changed(self, names: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from actorstream.placement.rlas import dataflow_of
 from actorstream.plan.fuse import fusible
 from actorstream.profiling.busy_sink import BusySink
 from actorstream.profiling.sample_source import SampleSource
+from actorstream.profiling.together import COPY
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def alone(
         name = f"{FEED}{number}"
         keys = {"sample": samples[edge.source], "passes": 1 if edge.static else passes}
         made.add(_actor(name, SampleSource, "source", keys, edge, graph, edge.producer in timed), [])
-        fed = replace(edge, producer=name, output="default", route="forward", key=(), bounds=(), order="none")
+        route = "broadcast" if edge.static else "forward"  # a table is no stream: its source calls nobody
+        fed = replace(edge, producer=name, output="default", route=route, key=(), bounds=(), order="none")
         inside.setdefault(edge.consumer, []).append(fed)
     for name in stage.members:
         actor = graph.actors[name]
@@ -144,6 +146,28 @@ def with_replicas(
             actor = replace(actor, cls=SampleSource, type_name=SampleSource.__name__, keys=dict(fed[name]))
         made.add(actor, inputs)
     return made.graph()
+
+
+def twice(graph: Graph) -> Graph:
+    """The graph and a copy of it, whose sinks do nothing. Nothing goes between the two."""
+    made = Redrawn(graph)
+    for name, actor in graph.actors.items():
+        made.add(actor, list(actor.inputs))
+        inputs = [replace(each, producer=COPY + each.producer, consumer=COPY + name) for each in actor.inputs]
+        quiet = {"cls": NullSink, "type_name": NullSink.__name__, "keys": {}} if actor.role == "sink" else {}
+        made.add(replace(actor, name=COPY + name, **quiet), inputs)
+    return made.graph()
+
+
+def is_table(graph: Graph, name: str) -> bool:
+    """Whether an actor is a source that is only read as a table."""
+    read = graph.consumers(name)
+    return bool(read) and all(edge.static for edge in read)
+
+
+def is_copy(name: str) -> bool:
+    """Whether an actor of `twice` is one of the copy."""
+    return name.startswith(COPY)
 
 
 def _between(edge: Edge, producers: int, consumers: int) -> Edge:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Edge, Graph
 
 
+COPY = "copy."
+"""Before the names of the actors of a graph's copy, which runs beside it."""
 NEARLY = 0.05
 """Part of its cost by which an operator must differ between two runs before the difference counts."""
 
@@ -72,6 +74,12 @@ class WholeRun(msgspec.Struct, frozen=True):
 
     cpu_ns: int
     actors: Mapping[str, ActorWork]
+
+
+def copy_of(run: WholeRun) -> WholeRun:
+    """What the copy has done in a run of `twice`, under the names of the first."""
+    copied = {name: each for name, each in run.actors.items() if name.startswith(COPY)}
+    return WholeRun(run.cpu_ns, {name.removeprefix(COPY): each for name, each in copied.items()})
 
 
 def both(first: WholeRun, second: WholeRun) -> WholeRun:
@@ -137,22 +145,52 @@ def _share(run: WholeRun) -> float:
     return min(1.0, run.cpu_ns / total) if total else 1.0
 
 
-def apart_of(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
-    """How many times as long as `cost`, nanoseconds a row in the run `together`, a row takes a chain in the run `apart`, in which
-    it has a core to itself. What is not hooks (receiving, routing, sending) is the same there. Differences below NEARLY are those
-    of the machine's speed."""
-    rows = [each.actors[chain[0]].rows for each in (together, apart)]
+def contention_of(graph: Graph, one: WholeRun, crowded: WholeRun) -> float:
+    """How many times as long as in the run `one` a row of the sources takes in the run `crowded`, beside which another core does
+    the same. A difference below NEARLY, and a row that takes less, are the machine's speed."""
+    rows = [rows_of_sources(graph, run) for run in (one, crowded)]
+    if not all(rows) or not one.cpu_ns:
+        return 1.0
+    found = crowded.cpu_ns / rows[1] / (one.cpu_ns / rows[0])
+    return round(found, 4) if found > 1 + NEARLY else 1.0
+
+
+def apart_of(
+    chain: Sequence[str], cost: float, run: WholeRun, together: WholeRun, apart: WholeRun, contention: float
+) -> float:
+    """How many times as long as `cost` a row takes a chain that has a core to itself, with the other operators on another one.
+    More than once where its rows come from the other core and cost more than the caches save that it does not share. Differences
+    below NEARLY are those of the machine's speed.
+
+    The hooks of the run `apart`, which is so, are compared with those of `together`, runs on one core right before and after it,
+    because the machine's speed changes from minute to minute. What is not hooks (receiving, routing, sending) is taken to cost as
+    much as in `run`, all runs on one core, from which `cost` is. `contention` is taken out, as far as the other core has work."""
+    rows = [each.actors[chain[0]].rows for each in (run, together, apart)]
     if not all(rows) or not cost:
         return 1.0
-    times = [_execute_ns(run, chain) / count for run, count in zip((together, _part_of(apart, chain)), rows)]
-    less = (times[0] - times[1]) / cost
-    return round(1 - less, 4) if less > NEARLY else 1.0
+    whole, near, far = (
+        _execute_ns(each, chain) / count
+        for each, count in zip((run, together, _part_of(apart, chain)), rows, strict=True)
+    )
+    ratio = far / slowed(chain, cost, run, contention) / near if near else 1.0
+    less = (1 - ratio) * min(whole / cost, 1.0)
+    return round(1 - less, 4) if abs(less) > NEARLY else 1.0
 
 
-def hand_over_ns(chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun) -> float:
+def slowed(chain: Sequence[str], cost: float, run: WholeRun, contention: float) -> float:
+    """How many times as long a chain takes with a core to itself because the other operators of the run are at work on another
+    one. They have less to do than the chain, or have to wait for it."""
+    own = cost * run.actors[chain[0]].rows
+    return 1 + (contention - 1) * min(max(run.cpu_ns / own - 1, 0.0), 1.0)
+
+
+def hand_over_ns(
+    chain: Sequence[str], cost: float, together: WholeRun, apart: WholeRun, contention: float = 1.0
+) -> float:
     """Nanoseconds, at least, that a row takes a chain more outside its hooks in the run `apart` than in the run `together`. In
     `apart` the chain has a core to itself, so that its input comes from another worker and its output goes to one. In `together`
-    a row takes it `cost` in all. The hooks are left out, because the machine's speed may have changed between the runs.
+    a row takes it `cost` in all. The hooks are left out, because the machine's speed may have changed between the runs, and
+    what the rest takes more by `contention`.
 
     The time for which it waits for its neighbours is left out, and where that is long, less is said (see WAITS). Differences
     below NEARLY are those of the machine's speed."""
@@ -163,7 +201,8 @@ def hand_over_ns(chain: Sequence[str], cost: float, together: WholeRun, apart: W
     short, long = WAITS
     counts = min(max((long - waits / apart.cpu_ns) / (long - short), 0.0), 1.0)
     own = [_execute_ns(run, chain) / count for run, count in zip((together, _part_of(apart, chain)), rows)]
-    more = (apart.cpu_ns - waits) / rows[1] - own[1] - max(cost - own[0], 0.0)
+    known = max(cost - own[0], 0.0) * (slowed(chain, cost, together, contention) if cost else 1.0)
+    more = (apart.cpu_ns - waits) / rows[1] - own[1] - known
     return round(counts * more, 3) if more > NEARLY * cost else 0.0
 
 

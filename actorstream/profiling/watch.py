@@ -18,7 +18,7 @@ from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
 from actorstream.profiling.chunks import Look
-from actorstream.profiling.stages import FEED, OUT, by_worker
+from actorstream.profiling.stages import FEED, OUT, by_worker, is_copy, is_table, twice
 from actorstream.profiling.together import NO_WORK, ActorWork, WholeRun, counted
 
 if TYPE_CHECKING:
@@ -86,23 +86,27 @@ def watch_whole(
     seconds: float,
     apart: Sequence[str] = (),
     chained: bool = True,
+    contended: bool = False,
 ) -> WholeRun:
     """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
     stops it. The first quarter of the time that it took is not counted.
 
     `apart`: this chain of actors runs in a process of its own on another core, whose processor time counts then, from the first
-    row of the first of them on. `chained`: neighbours in a process call each other directly, where the deployment lets them."""
-    workers = 2 if apart else 1
+    row of the first of them on. `chained`: neighbours in a process call each other directly, where the deployment lets them.
+    `contended`: a copy of the graph runs at the same time on another core."""
+    workers = 2 if apart or contended else 1
+    graph = twice(graph) if contended else graph
     spec = _watched(deploy, workers=workers, pipelining=deploy.pipelining and chained)
     seats = {
-        (each.name, index): int(each.name in apart)
+        (each.name, index): int(each.name in apart or is_copy(each.name))
         for each in graph.actors.values()
         for index in range(each.replicas)
     }
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=seats))
     launcher = Launcher(job, Sampler(job, time.monotonic()))
-    head = apart[0] if apart else next(each.name for each in graph.actors.values() if each.role == "source")
-    watcher = _Watcher(job, launcher, head, seconds, worker=workers - 1)
+    sources = (each.name for each in graph.actors.values() if each.role == "source")
+    head = apart[0] if apart else next(name for name in sources if not is_table(graph, name))
+    watcher = _Watcher(job, launcher, head, seconds, worker=int(bool(apart)))
     _run(launcher, watcher)
     return counted(watcher.seen.looks, watcher.done, graph.actors)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from statistics import mean
 
 from benchmarks.rlas_figures import on_this_machine
 from benchmarks.rlas_here import HAND, PLANS, STEPS, factor, measured, predicted, profiled
@@ -24,17 +25,13 @@ ROUNDS = 5
 WORDS = 42.2
 """Words of a line of the book, on average."""
 ROWS = "rows/s"
-by_model: dict[tuple[str, str], float] = {}
-"""Application and plan -> rows a second that the model has predicted in this round."""
-of_reference: dict[str, float] = {}
-"""Application -> how many times its run the prediction of the plan `reference` is in this round."""
 
 
 def suite(settings: Settings) -> Suite:
     names = ("wc",) if settings.quick else tuple(APPLICATIONS)
     plans = QUICK_PLANS if settings.quick else tuple(PLANS)
     seconds = settings.scale(24, 22) / 10
-    probes = [probe for name in names for probe in of_plans(name, plans, seconds)]
+    probes = [of_plans(name, plans, seconds) for name in names]
     if not settings.quick:
         for name in TYPES:
             cases = [Case(f"figure-16-{name}-{step}", ROWS, f"figure-16-{name}-{STEPS[0]}") for step in STEPS]
@@ -58,9 +55,9 @@ def suite(settings: Settings) -> Suite:
         notes=(
             "here: rows of the source a second, beside what the model predicts from profiles that saw none of these plans but "
             "`reference`, one replica of each actor on one core; two-cores is the deployment made by hand. Each round has a "
-            "profile of its own, right before its runs. error: by how much a prediction is above the run of its round; "
-            "error-relative: the same after both are divided by what the plan `reference` has in that round, since a machine "
-            "whose speed changes behind the profile moves all runs of the round.",
+            "profile of its own, right before its runs, two of each plan. error: by how much a prediction is above the runs of "
+            "its round; error-relative: the same after both are divided by what the plan `reference` has in that round, since a "
+            "machine whose speed changes behind the profile moves all runs of the round.",
             "figure-6: relative to WindFlow's figures in docs/benchmarks.md, which are not of this run; figure-16: per-event "
             "objects, then jumbo tuples, C and placement, each with those before it.",
             "air-star: one event's cost is measured here, the cluster is a model. Counts leave each batch, so cores limit; "
@@ -71,53 +68,43 @@ def suite(settings: Settings) -> Suite:
     )
 
 
-def of_plans(name: str, plans: Sequence[str], seconds: float) -> list[Probe]:
-    """An application under plans, one after the other in each round, and what the model predicts of them."""
-    probes = []
+def of_plans(name: str, plans: Sequence[str], seconds: float) -> Probe:
+    """An application under plans, and what the model predicts of them."""
+    cases = []
     for label in plans:
         head = f"here-{name}-{label}"
-        first = tuple(f"here-{name}-{REFERENCE}-{each}" for each in ("predicted", "measured"))
-        needs = () if label == REFERENCE else first
-        probes.append(
-            Probe(
-                (Case(f"{head}-predicted", ROWS),), partial(predict, name, label), rounds=ROUNDS, needs=needs
-            )
-        )
-        cases = [Case(f"{head}-measured", ROWS, f"{head}-predicted"), Case(f"{head}-error", "%")]
+        cases += [Case(f"{head}-predicted", ROWS), Case(f"{head}-measured", ROWS, f"{head}-predicted")]
+        cases.append(Case(f"{head}-error", "%"))
         if label != REFERENCE:
             cases.append(Case(f"{head}-error-relative", "%"))
-        if label == RLAS:
-            cases.append(Case(f"here-{name}-rlas", ROWS, f"here-{name}-by-hand", paired=True))
-            cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
-        if label == HAND:
-            cases.append(Case(f"here-{name}-by-hand", ROWS))
-        probes.append(
-            Probe(tuple(cases), partial(run_plan, name, label, seconds), rounds=ROUNDS, needs=needs)
-        )
-    return probes
+    cases.append(Case(f"here-{name}-by-hand", ROWS))
+    cases.append(Case(f"here-{name}-rlas", ROWS, f"here-{name}-by-hand", paired=True))
+    cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
+    return Probe(tuple(cases), partial(compared, name, plans, seconds), rounds=ROUNDS)
 
 
-def predict(name: str, label: str) -> Sequence[float]:
-    """The rows of the source a second that the model predicts for a plan. A round begins with a new profile, since the speed of
-    the machine changes in minutes."""
-    if label == REFERENCE:
-        profiled(name, again=True)
-    by_model[name, label] = predicted(name, PLANS[label])
-    return (by_model[name, label],)
+def compared(name: str, plans: Sequence[str], seconds: float) -> Sequence[float]:
+    """A round: a new profile, since the speed of the machine changes in minutes, what the model predicts from it, and the plans
+    one after the other, there and back, since it changes in seconds, too.
 
-
-def run_plan(name: str, label: str, seconds: float) -> Sequence[float]:
-    """Rows of the source a second; by how much the prediction is above them, in %; the same relative to the plan `reference` of
-    the round, but of that itself; and what the cases of some plans are besides."""
-    rows, counted = measured(name, PLANS[label], seconds), APPLICATIONS[name].counted
-    times = by_model[name, label] / rows
-    error = 100 * (times - 1)
-    if label == REFERENCE:
-        of_reference[name] = times
-        return rows, error
-    of_windflow = rows * (WORDS if counted else 1.0) / WINDFLOW[name]
-    more = {RLAS: (rows, of_windflow), HAND: (rows,)}.get(label, ())
-    return rows, error, 100 * (times / of_reference[name] - 1), *more
+    Of each plan rows of the source a second, predicted and measured; by how much the prediction is above, in %; the same
+    relative to the plan `reference`, but of that itself. Then those of two plans again, and the last one's relative to
+    WindFlow."""
+    profiled(name, again=True)
+    predictions = {label: predicted(name, PLANS[label]) for label in plans}
+    runs = {label: [measured(name, PLANS[label], seconds)] for label in plans}
+    for label in reversed(plans):
+        runs[label].append(measured(name, PLANS[label], seconds))
+    rows = {label: mean(each) for label, each in runs.items()}
+    of_reference = predictions[REFERENCE] / rows[REFERENCE]
+    found = []
+    for label in plans:
+        times = predictions[label] / rows[label]
+        found += [predictions[label], rows[label], 100 * (times - 1)]
+        if label != REFERENCE:
+            found.append(100 * (times / of_reference - 1))
+    words = WORDS if APPLICATIONS[name].counted else 1.0
+    return *found, rows[HAND], rows[RLAS], rows[RLAS] * words / WINDFLOW[name]
 
 
 def factors(name: str, seconds: float) -> Sequence[float]:

@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from time import monotonic, process_time, sleep
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from actorstream.cli.main import main
 from actorstream.connectors.sink import Sink
+from actorstream.control.interrupted import Interrupted
+from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher
@@ -26,8 +29,9 @@ from actorstream.plan.compile import read_job
 from actorstream.plan.fuse import fusible
 from actorstream.profiling import watch
 from actorstream.profiling.profiler import Profiler
-from actorstream.profiling.stages import with_replicas
+from actorstream.profiling.stages import COPY, with_replicas
 from actorstream.profiling.together import ActorWork, WholeRun
+from actorstream.profiling.whole_runs import WholeRuns
 from actorstream.topology.graph import Graph
 from actorstream.topology.machine import read_machine
 from tests.covering import sampled
@@ -215,6 +219,95 @@ def test_a_run_ends_although_its_first_rows_come_before_the_worker_that_is_looke
     assert run.actors["sums"].rows_in > 0
 
 
+@pytest.mark.parametrize(
+    ("failed", "noted"),
+    [
+        (OperatorError("numbers", 0, "its port is in use"), "its port is in use"),
+        (None, "the second had 0 rows"),
+    ],
+)
+def test_what_cannot_be_there_twice_is_profiled_without_contention(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: Exception | None, noted: str
+) -> None:
+    runs: list[bool] = []
+
+    def alone(self: WholeRuns, *given: Any, contended: bool = False) -> tuple[Graph, WholeRun]:
+        runs.append(contended)
+        if contended and failed:
+            raise failed
+        actors = {"numbers": ActorWork(0, 1000, 1000, 1000), "more": ActorWork(1000, 1000, 1000, 1000)}
+        return job.graph, WholeRun(5000, actors | {"nowhere": ActorWork(1000, 0, 0, 0)})
+
+    file = tmp_path / "topology.toml"
+    file.write_text(SPREAD)
+    job = read_job(file, None, [])
+    monkeypatch.setattr(WholeRuns, "run", alone)
+    monkeypatch.setattr(WholeRuns, "apart", lambda self, *told: alone(self)[1])
+    profiler = Profiler(job.graph, job.deploy, hertz=1e9, batch_sizes=[512], rows=2000, seconds=0.02)
+    assert profiler.profile().contention == 1.0
+    assert sum(runs) == 1, "it is not tried again"
+    assert [each for each in profiler.notes if noted in each]
+
+
+def test_an_interrupt_ends_a_profile_also_while_a_copy_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: WholeRuns, *given: Any, contended: bool = False) -> tuple[Graph, WholeRun]:
+        if contended:
+            raise Interrupted(drained=False)
+        return job.graph, WholeRun(5000, dict.fromkeys(job.graph.actors, ActorWork(1000, 1000, 1000, 1000)))
+
+    file = tmp_path / "topology.toml"
+    file.write_text(SPREAD)
+    job = read_job(file, None, [])
+    monkeypatch.setattr(WholeRuns, "run", interrupted)
+    with pytest.raises(Interrupted):
+        Profiler(job.graph, job.deploy, hertz=1e9, batch_sizes=[512], rows=2000, seconds=0.02).profile()
+
+
+JOINED = """
+[actors.names]
+type = "csv-source"
+path = "names.csv"
+schema = { number = "int64", name = "str" }
+
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+count = 100
+
+[actors.joined]
+type = "static-join"
+inputs = ["numbers"]
+table = "names"
+on = "number"
+how = "left"
+
+[actors.nowhere]
+type = "null-sink"
+inputs = ["joined"]
+"""
+
+
+def test_a_table_is_read_to_its_end_in_runs_of_the_whole_topology(tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("number,name\n" + "".join(f"{row},n{row}\n" for row in range(100)))
+    file = tmp_path / "topology.toml"
+    file.write_text(JOINED)
+    made = profiled(file, tmp_path, batch_size=64, rows=1000)
+    assert made.operators["joined"].outputs["default"].selectivity == pytest.approx(1.0)
+    assert made.operators["joined"].in_run != 1.0, "the run of the whole topology had rows"
+
+
+def test_a_copy_on_another_core_works_while_the_first_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "topology.toml"
+    file.write_text(TOPOLOGY.replace("count = 100", "count = 1000000000000"))
+    job = read_job(file, None, [])
+    run = watch.watch_whole(job.graph, job.deploy, read_machine(), seconds=0.2, contended=True)
+    for name in ("sums", f"{COPY}sums"):
+        assert run.actors[name].rows_in > 0
+    assert run.cpu_ns > 0
+
+
 SPREAD = """
 [actors.numbers]
 type = "generator-source"
@@ -244,19 +337,22 @@ def test_the_model_predicts_of_the_runs_that_a_profile_is_scaled_to_what_they_to
     hooks = {False: (2, 8), True: (2, 9 if several_ns < 20 else 14)}
     """Nanoseconds a row of the hooks of the source and of its consumer, by whether there are two."""
 
-    def whole(self: Profiler, counts: Mapping[str, int], folder: Path, **keys: Any) -> tuple[Graph, WholeRun]:
+    def whole(
+        self: WholeRuns, counts: Mapping[str, int] = MappingProxyType({}), *, contended: bool = False
+    ) -> tuple[Graph, WholeRun]:
         source, more = (1000 * each for each in hooks[bool(counts)])
         actors = {
             "numbers": ActorWork(0, 1000, source, source),
             "more": ActorWork(1000, 1000, more, more),
             "nowhere": ActorWork(1000, 0, 0, 0),
         }
-        return with_replicas(self.graph, counts, {}), WholeRun(
+        return with_replicas(job.graph, counts, {}), WholeRun(
             int(1000 * (several_ns if counts else 15.0)), actors
         )
 
-    monkeypatch.setattr(Profiler, "_whole", whole)
     job = read_job(file, None, [])
+    monkeypatch.setattr(WholeRuns, "run", whole)
+    monkeypatch.setattr(WholeRuns, "apart", lambda *told: whole(*told[:1])[1])
     known = Profiler(
         job.graph, job.deploy, hertz=1e9, batch_sizes=[512, 8192], rows=20_000, seconds=0.02
     ).profile()

@@ -53,9 +53,13 @@ class Costs(msgspec.Struct, frozen=True):
     takes: list[float] = []
     """Of each flow: nanoseconds that a tuple takes its consumer more where the producer is in another worker; without T^f."""
     apart: list[float] = []
-    """Of each operator: how many times as long as T^e it takes with a core to itself; empty: as long as with others."""
+    """Of each operator: how many times as long as T^e, at most once, it takes with a core to itself; empty: once."""
     halved: list[float] = []
     """Of each operator: nanoseconds that a tuple takes more in the smaller jumbo tuples that each of several replicas gets."""
+    aways: list[float] = []
+    """Of each flow: nanoseconds that a tuple takes its consumer more where it comes from another core, its fetching in it."""
+    contention: float = 1.0
+    """How many times as long as alone a worker takes for its work while another one of its socket works as much."""
 
     def routed(self, replicas: list[int]) -> Costs:
         """The same where operators have so many replicas, with what it costs to route between them, and to process the smaller
@@ -152,7 +156,21 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
         takes.append(profile.take_ns(rows) * more.get(taker, more.get(edge.consumer, 1.0)))
     apart = [_apart(each, known, rows) for each in dataflow.operators]
     halved = [_halved(each, known) for each in dataflow.operators]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing, hops, takes, apart, halved)
+    aways = []
+    for number, (_, consumer) in enumerate(flows):
+        entry = entries[consumer].get(number)
+        aways.append(max(apart[consumer] - 1, 0.0) * entry.execute_ns if entry is not None else 0.0)
+    of_flows = sizes, rows, profile.hertz, routing, hops, takes
+    return Costs(
+        dataflow,
+        entries,
+        flows,
+        *of_flows,
+        [min(each, 1.0) for each in apart],
+        halved,
+        aways,
+        profile.contention,
+    )
 
 
 def hand_over_factor(profile: Profile, name: str, dataflow: Dataflow, rows: float) -> float:

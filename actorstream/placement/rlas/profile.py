@@ -15,6 +15,7 @@ from actorstream.topology.graph import fingerprint
 LARGEST = 1e15
 """Of any number in a profile: nanoseconds of eleven days."""
 NotNegative = Annotated[float, Meta(ge=0, le=LARGEST, description="a number from 0 to 1e15")]
+AtLeast1 = Annotated[float, Meta(ge=1, le=LARGEST, description="a number from 1 to 1e15")]
 Above0 = Annotated[float, Meta(gt=0, le=LARGEST, description="a number above 0, at most 1e15")]
 Rows = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 
@@ -57,8 +58,8 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     in_run: NotNegative = 1.0
     """How many times as long as alone a tuple took in a run of the whole topology on one core; `batches` has it in it."""
     apart: NotNegative = 1.0
-    """How many times as long as `batches` says a tuple takes in such a run where the operator has a core to itself: less than 1
-    where other operators take the caches of a core that they share with it."""
+    """How many times as long as `batches` says a tuple takes in such a run where the operator has a core to itself: below 1 where
+    others take the caches of a core that they share with it, above 1 where tuples from another core cost more than that."""
     hand_over_ns: NotNegative = 0.0
     """Nanoseconds, at least, that a tuple takes more there for its way from and to other workers, without T^f. 0: nothing is
     known, or it is little beside T^e."""
@@ -109,6 +110,9 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     """Nanoseconds more for each byte of it."""
     jumbo_take_ns: NotNegative = 0.0
     """Nanoseconds that a consumer takes more for a jumbo tuple whose producer is in another worker, besides fetching it."""
+    contention: AtLeast1 = 1.0
+    """How many times as long a tuple takes all operators while another core of the machine has the same work: the cores share the
+    memory and, mostly, a cache."""
     operators: dict[str, OperatorProfile] = {}
 
     def hop_ns(self, size: float, rows: float) -> float:

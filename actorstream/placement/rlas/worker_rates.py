@@ -3,14 +3,14 @@
 The model of the paper lets the replicas of a socket share all of its cores. A worker of ours is one thread, so replicas that were
 dealt to it share one core. And the paper passes references between threads, where a row that leaves a worker of ours is written
 for another process: that costs the producer a hop, and the consumer taking it in and the way from one core's cache to another's.
-And operators that share a core share its caches, so each of them takes less time the fewer others its worker has, and two
-replicas of an operator take more than one that has the rows of both.
+Cores at work slow each other down, since they share the memory. And operators that share a core share its caches: each of them
+takes less time the fewer others its worker has, and two replicas of an operator take more than one with the rows of both.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,9 +49,10 @@ def on_workers(
                 loads[worker] += receiving(
                     instance, link, places[number], near=places[link.group] == places[number]
                 )
+    work, loads = contended(instance, places, workers, work, loads)
     busiest = max(loads, key=lambda each: (loads[each], -each))
     peak, load = instance.problem.peak(places), loads[busiest] / (1 + pool)
-    if any(saved) or any(crowded):
+    if work != busy.tolist():
         machine, sockets = instance.machine, range(instance.sockets)
         cpu = [0.0] * instance.sockets
         for number, place in enumerate(places):
@@ -86,7 +87,7 @@ def caches_kept(
         own, mine = of_operator[group.operator], busy[number]
         beside, everywhere = (of_worker[workers[number]] - mine) * own, (total - own) * mine
         free = 1 - min(1.0, beside / everywhere) if everywhere > 0 else 0.0
-        less = max(1 - costs.apart[group.operator], 0.0)
+        less = 1 - costs.apart[group.operator]
         found.append(instance.execute[number][places[number]] * less * free)
     return found
 
@@ -103,6 +104,32 @@ def beside_each_other(instance: Instance, places: Sequence[int], workers: Sequen
     ]
 
 
+def contended(
+    instance: Instance,
+    places: Sequence[int],
+    workers: Sequence[int],
+    work: Sequence[float],
+    loads: Mapping[int, float],
+) -> tuple[list[float], dict[int, float]]:
+    """The seconds per tuple of ingress of each group, and of each worker with its hand-overs, while the other workers of its
+    socket work, too.
+
+    The profile knows how much more two cores take that do the same work (`contention`). If the others have half as much to do
+    as a worker, it takes half of that more. No worker takes more than the whole of it, however many others there are. What
+    hand-overs cost was measured while two cores work, so it stays."""
+    found, more = list(work), instance.costs.contention - 1
+    of_socket: dict[int, float] = {}
+    for worker, place in dict(zip(workers, places)).items():
+        of_socket[place] = of_socket.get(place, 0.0) + loads[worker]
+    slower = dict(loads)
+    for number, (place, worker) in enumerate(zip(places, workers)):
+        own = loads[worker]
+        others = max(of_socket[place] - own, 0.0)
+        found[number] *= 1 + more * (min(others / own, 1.0) if own else 0.0)
+        slower[worker] += found[number] - work[number]
+    return found, slower
+
+
 def sending(instance: Instance, link: GroupLink, socket: int) -> float:
     """Seconds per tuple of ingress that a producer on `socket` takes more if the consumer is in another worker."""
     clock = instance.costs.hertz / instance.machine.sockets[socket].hertz
@@ -111,7 +138,12 @@ def sending(instance: Instance, link: GroupLink, socket: int) -> float:
 
 def receiving(instance: Instance, link: GroupLink, socket: int, *, near: bool) -> float:
     """Seconds per tuple of ingress that a consumer on `socket` takes more if the producer is in another worker. `near`: that is
-    on the same socket, so that what the consumer fetches is not counted yet (T^f)."""
+    on the same socket, so that what the consumer fetches is not counted yet (T^f). Where the profile says what that costs this
+    consumer, it counts, but not less than what the machine needs for the lines."""
     clock = instance.costs.hertz / instance.machine.sockets[socket].hertz
-    fetched = link.lines * instance.machine.core_ns if near else 0.0
+    fetched = 0.0
+    if near:
+        aways = instance.costs.aways
+        away = link.tuples * aways[link.flow] * clock if aways else 0.0
+        fetched = max(link.lines * instance.machine.core_ns, away)
     return (link.tuples * instance.costs.takes[link.flow] * clock + fetched) * 1e-9

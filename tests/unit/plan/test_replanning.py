@@ -85,6 +85,16 @@ def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Pat
     assert found.operators["count"].outputs["default"].selectivity == 0.25
 
 
+def test_costs_of_a_run_on_several_cores_are_without_what_these_took_each_other(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(1))
+    actors = report(made, dict.fromkeys(made.graph.actors, 12.5))["actors"]
+    known = Profile(name="t", hertz=1e9, operators={"count": profiled(20.0)}, contention=1.25)
+    found, costs = measured_profile(known, made.graph, actors, 1024, 1.25)
+    assert costs[0].measured_ns == pytest.approx(12.5), "what is told is what was measured"
+    assert found.operators["count"].execute_ns(1024) == pytest.approx(10.0)
+    assert found.contention == 1.25
+
+
 @pytest.mark.parametrize(("on_error", "found"), [("dead-letter", 0.7), ("fail", 1.0)])
 def test_dead_rows_that_nobody_reads_are_no_rows_of_other_outputs(
     tmp_path: Path, on_error: str, found: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actorstream import Actor, Event, Topology
+from actorstream.connectors.null import NullSink
 from actorstream.events.schema import Schema
 from actorstream.profiling.sample_source import Sample, SampleSource
 from actorstream.profiling.stages import (
@@ -12,8 +13,10 @@ from actorstream.profiling.stages import (
     alone,
     by_worker,
     inputs_of,
+    is_table,
     outputs_of,
     stages_of,
+    twice,
     with_replicas,
 )
 from actorstream.topology.graph import Graph
@@ -125,3 +128,33 @@ def test_what_is_fed_has_the_schema_of_what_was_read() -> None:
     whole, stage = graph(), Stage(("counts",))
     feed = alone(whole, stage, samples(whole, stage)).actors["feed.0"]
     assert feed.cls is SampleSource and feed.outputs["default"] == Schema.of(Word)
+
+
+def test_a_copy_of_a_graph_is_the_same_beside_it_and_its_sinks_do_nothing() -> None:
+    one = graph()
+    both = twice(one)
+    assert list(both.actors) == [each for name in one.actors for each in (name, f"copy.{name}")]
+    assert [each.index for each in both.edges] == list(range(2 * len(one.edges)))
+    for name, actor in one.actors.items():
+        mine, other = both.actors[name], both.actors[f"copy.{name}"]
+        assert [each.producer for each in mine.inputs] == [each.producer for each in actor.inputs]
+        assert [each.producer for each in other.inputs] == [f"copy.{each.producer}" for each in actor.inputs]
+        assert {each.consumer for each in other.inputs} <= {other.name}
+        assert other.cls is (NullSink if actor.role == "sink" else actor.cls)
+
+
+def test_the_copy_of_a_table_is_read_by_the_copy_of_its_consumer() -> None:
+    topology = Topology("joined")
+    topology.source([Word("a")], name="words")
+    topology.source([Word("a")], name="table")
+    topology.actor("joined", "static-join", ["words"], table="table", on="text")
+    topology.actor("sink", "null-sink", ["joined"])
+    one = topology.graph(workers=1)
+    assert [name for name in one.actors if is_table(one, name)] == ["table"]
+    static = [(each.producer, each.consumer) for each in twice(one).edges if each.static]
+    assert static == [("table", "joined"), ("copy.table", "copy.joined")]
+    fed = {
+        each.producer: each.route
+        for each in alone(one, Stage(("joined",)), samples(one, Stage(("joined",)))).edges
+    }
+    assert fed["feed.0"] == "forward" and fed["feed.1"] == "broadcast", "no table calls its reader"

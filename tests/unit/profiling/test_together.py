@@ -16,6 +16,8 @@ from actorstream.profiling.together import (
     behind_exchanges,
     beside_ns,
     both,
+    contention_of,
+    copy_of,
     costs_together,
     counted,
     halved_ns,
@@ -30,6 +32,11 @@ from actorstream.profiling.together import (
 
 def run(cpu_ns: int, **actors: tuple[int, ...]) -> WholeRun:
     return WholeRun(cpu_ns, {name: ActorWork(*each) for name, each in actors.items()})
+
+
+def apart(cost: float, together: WholeRun, alone: WholeRun, contention: float = 1.0) -> float:
+    """Of `count`, which has a core to itself in the run `alone`."""
+    return apart_of(["count"], cost, together, together, alone, contention)
 
 
 def test_all_operators_together_take_the_processor_time_of_the_run() -> None:
@@ -150,15 +157,46 @@ def test_two_runs_around_a_third_take_out_a_steady_change_of_speed() -> None:
 def test_a_chain_with_a_core_to_itself_is_compared_by_its_hooks() -> None:
     together = run(1000, lines=(0, 10, 300, 300), count=(10, 0, 500, 400))
     alone = run(500, lines=(0, 20, 700, 700), count=(20, 0, 450, 400))
-    assert apart_of(["count"], 70.0, together, alone) == pytest.approx(1 - 20 / 70, abs=1e-4), (
-        "40 and 20 ns of hooks a row"
-    )
-    assert apart_of(["count"], 500.0, together, alone) == 1.0, "no more than the speed of a machine changes"
+    assert apart(70.0, together, alone) == pytest.approx(1 - 20 / 70, abs=1e-4), "40 and 20 ns of hooks a row"
+    assert apart(500.0, together, alone) == 1.0, "no more than the speed of a machine changes"
     slow = run(250, lines=(0, 20, 700, 700), count=(20, 0, 500, 400))
-    assert apart_of(["count"], 60.0, together, slow) == pytest.approx(0.5), (
-        "of 500 ns the core had 250 for it"
+    assert apart(60.0, together, slow) == pytest.approx(0.5), "of 500 ns the core had 250 for it"
+    assert apart(70.0, together, run(500, count=(0, 0, 0, 0))) == 1.0
+
+
+def test_rows_from_another_core_may_cost_a_chain_more_than_it_saves() -> None:
+    together = run(1000, lines=(0, 10, 300, 300), count=(10, 0, 500, 400))
+    alone = run(1300, lines=(0, 20, 700, 700), count=(20, 0, 1300, 1200))
+    assert apart(70.0, together, alone) == pytest.approx(1 + 20 / 70, abs=1e-4), "40 and 60 ns of hooks a row"
+    beside = 1000 / 700 - 1  # so busy is the other core, for a second of this one's
+    assert apart(70.0, together, alone, 1.3) == pytest.approx(
+        1 - (1 - 1.5 / (1 + 0.3 * beside)) * 40 / 70, abs=1e-4
     )
-    assert apart_of(["count"], 70.0, together, run(500, count=(0, 0, 0, 0))) == 1.0
+    slower = run(2000, lines=(0, 10, 600, 600), count=(10, 0, 1000, 800))
+    assert apart_of(["count"], 70.0, together, slower, alone, 1.0) == pytest.approx(
+        1 - 0.25 * 40 / 70, abs=1e-4
+    ), "the runs beside it say how fast the machine was"
+
+
+def test_hand_overs_do_not_count_what_the_other_core_takes() -> None:
+    together = run(2000, lines=(0, 10, 300, 300), count=(10, 0, 500, 400))
+    alone = run(2500, lines=(0, 20, 700, 700), count=(20, 0, 900, 800))
+    # 85 ns a row outside the hooks, of 100 in all, where it was 60 of 100
+    assert hand_over_ns(["count"], 100.0, together, alone) == pytest.approx(85 - 60)
+    assert hand_over_ns(["count"], 100.0, together, alone, 1.2) == pytest.approx(85 - 72)
+
+
+def test_a_run_beside_a_copy_says_what_the_copy_has_done() -> None:
+    seen = WholeRun(7, {"lines": ActorWork(0, 100, 0), "copy.lines": ActorWork(0, 90, 0)})
+    assert copy_of(seen) == WholeRun(7, {"lines": ActorWork(0, 90, 0)})
+
+
+def test_contention_is_what_a_row_takes_more_while_another_core_has_the_same_work() -> None:
+    one, crowded = run(1000, lines=(0, 100, 0)), run(1300, lines=(0, 100, 0))
+    assert contention_of(graph(1), one, crowded) == pytest.approx(1.3)
+    assert contention_of(graph(1), one, run(1040, lines=(0, 100, 0))) == 1.0
+    assert contention_of(graph(1), crowded, one) == 1.0, "a machine that has become faster"
+    assert contention_of(graph(1), one, WholeRun(0, {})) == 1.0, "there is no other core"
 
 
 def test_hand_overs_are_what_a_chain_takes_more_outside_its_hooks_beside_other_workers() -> None:
@@ -195,7 +233,7 @@ def test_of_a_run_the_first_quarter_of_its_time_is_left_out() -> None:
 
 def test_a_run_without_a_row_says_nothing() -> None:
     nothing = counted([], [], ["count"])
-    assert apart_of(["count"], 5.0, run(100, count=(10, 0, 50)), nothing) == 1.0
+    assert apart(5.0, run(100, count=(10, 0, 50)), nothing) == 1.0
     assert hand_over_ns(["count"], 5.0, run(100, count=(10, 0, 50)), nothing) == 0.0
     some = run(100, count=(10, 0, 50))
     assert both(nothing, some) == both(some, nothing) == some

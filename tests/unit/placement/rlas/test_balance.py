@@ -74,6 +74,34 @@ def test_an_operator_takes_less_time_the_fewer_others_share_its_core() -> None:
     assert half.ingress == pytest.approx(1 / 700e-9)
 
 
+def test_rows_of_another_core_may_cost_an_operator_more_than_it_saves() -> None:
+    known = profile(a=operator(400), b=replace(operator(600), apart=1.5), c=operator(100))
+    costs = replace(costs_of(dataflow("a>b", "b>c"), known, rows=64), hops=[0.0, 0.0])
+    one = instance_of(costs, near(1, 3, 0.0), [1, 1, 1])
+    assert on_workers(one, [0] * 3, [0, 0, 0]).ingress == pytest.approx(1 / 1100e-9)
+    assert on_workers(one, [0] * 3, [0, 1, 2]).ingress == pytest.approx(1 / 900e-9)
+    assert on_workers(one, [0] * 3, [0, 1, 1]).ingress == pytest.approx(1 / 1000e-9), (
+        "as far as from elsewhere"
+    )
+    assert on_workers(one, [0] * 3, [0, 0, 1]).ingress == pytest.approx(1 / 1000e-9), "its rows are there"
+    for core_ns, fetched in ((100.0, 300.0), (700.0, 700.0)):  # of one line a row
+        there = instance_of(costs, near(1, 3, core_ns), [1, 1, 1])
+        assert receiving(there, there.entering[1][0], 0, near=True) == pytest.approx(fetched * 1e-9), "once"
+
+
+def test_workers_of_a_socket_slow_each_other_down_as_far_as_both_have_work() -> None:
+    one, two = made([1, 1], sockets=2), made([2, 2], sockets=2)
+    for each in (one, two):
+        each.costs = replace(each.costs, contention=1.3)
+    assert on_workers(one, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9), "a worker alone"
+    assert on_workers(one, [0, 0], [0, 1]).ingress == pytest.approx(1 / (600e-9 * (1 + 0.3 * 400 / 600)))
+    assert on_workers(two, [0] * 4, [0, 1, 0, 1]).ingress == pytest.approx(1 / 650e-9), "500 ns each"
+    assert on_workers(two, [0] * 4, [0, 1, 2, 3]).ingress == pytest.approx(1 / 390e-9), "no more with four"
+    far = on_workers(one, [0, 1], [0, 4]).ingress
+    one.costs = replace(one.costs, contention=1.0)
+    assert on_workers(one, [0, 1], [0, 4]).ingress == far, "another socket has a memory of its own"
+
+
 def test_replicas_of_an_operator_take_more_beside_each_other_on_a_core() -> None:
     known = profile(a=operator(400), b=replace(operator(600), beside_ns=200.0))
     costs = replace(costs_of(dataflow("a>b"), known, rows=64), hops=[0.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from actorstream.errors import ConfigurationError
 from actorstream.placement.rlas import (
@@ -21,6 +22,7 @@ WORDS = Profile(
     topology=0xA1B2,
     machine="here",
     hertz=2.5e9,
+    contention=1.25,
     operators={
         "lines": OperatorProfile(
             batches=[Measured(rows=64, execute_ns={"p50": 400.0, "p99": 500.0}, memory_bytes=80.0)],
@@ -47,6 +49,11 @@ WORDS = Profile(
 def test_a_written_profile_is_read_back_the_same(tmp_path: Path) -> None:
     (tmp_path / "profile.toml").write_text(profile_text(WORDS))
     assert load_profile(tmp_path / "profile.toml", 0xA1B2) == WORDS
+
+
+def test_a_profile_from_before_contention_was_measured_has_none(tmp_path: Path) -> None:
+    (tmp_path / "profile.toml").write_text(profile_text(WORDS).replace("contention = 1.25\n", ""))
+    assert load_profile(tmp_path / "profile.toml") == replace(WORDS, contention=1.0)
 
 
 def test_a_profile_of_another_topology_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -84,6 +91,7 @@ def test_all_that_is_wrong_in_a_profile_is_told_at_once(tmp_path: Path) -> None:
         ("p50 = 400.0", "p50 = inf", "operators.lines.batches[0].execute_ns.p50: is inf"),
         ("p50 = 400.0", "p50 = -1.0", "operators.lines.batches[0].execute_ns.p50: is -1"),
         ("hertz = 2500000000.0", "hertz = inf", "hertz: is inf"),
+        ("contention = 1.25", "contention = 0.9", "contention: is 0.9"),
         ("selectivity = 2.0", "selectivity = inf", "operators.split+count.outputs.final.selectivity: is inf"),
     ],
 )
