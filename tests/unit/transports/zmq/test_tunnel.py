@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -119,7 +119,8 @@ def test_who_has_another_key_is_not_let_in(tunnel: Tunnel, behind: Behind) -> No
         key = other.address.rpartition("/")[2]
     link = tunnelled(f"{tunnel.address.rpartition('/')[0]}/{key}")
     link.settimeout(PATIENCE_S)
-    link.sendall(b"x")
+    with suppress(BrokenPipeError, ConnectionResetError):  # it may be closed already
+        link.sendall(b"x")
     assert has_ended(link)
     assert not behind.links
 
