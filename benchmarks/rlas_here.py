@@ -1,8 +1,9 @@
 """Measures for the suites `rlas-here` and `rlas-pairs` on this machine. The model is compared with runs of the four applications
 of briskstream-rlas, and the deployment that RLAS chooses with the one that was made by hand, of these and of other applications.
 
-Profiles see none of the plans that are compared: they come from operators alone, and from runs of the topology on one core with
-one replica of each actor (as the plan `reference` has it) and with two.
+Profiles see none of the plans on two cores that are compared. They come from operators alone, from runs of the topology on one
+core with one replica of each actor (as the plan `reference` has it) and with two, and from runs with one operator on a core of
+its own.
 """
 
 from __future__ import annotations

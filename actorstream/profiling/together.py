@@ -77,7 +77,7 @@ class WholeRun(msgspec.Struct, frozen=True):
 
 
 def copy_of(run: WholeRun) -> WholeRun:
-    """What the copy has done in a run of `twice`, under the names of the first."""
+    """What the copy did in a run of a graph and its copy (`twice`). Its actors have the names of the graph's own."""
     copied = {name: each for name, each in run.actors.items() if name.startswith(COPY)}
     return WholeRun(run.cpu_ns, {name.removeprefix(COPY): each for name, each in copied.items()})
 
@@ -178,8 +178,8 @@ def apart_of(
 
 
 def slowed(chain: Sequence[str], cost: float, run: WholeRun, contention: float) -> float:
-    """How many times as long a chain takes with a core to itself because the other operators of the run are at work on another
-    one. They have less to do than the chain, or have to wait for it."""
+    """How many times as long a chain takes with a core to itself because the other operators work on another core. The other core
+    is busy for as much of the time as they have work, relative to the chain's; at most always."""
     own = cost * run.actors[chain[0]].rows
     return 1 + (contention - 1) * min(max(run.cpu_ns / own - 1, 0.0), 1.0)
 

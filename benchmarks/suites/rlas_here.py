@@ -53,11 +53,12 @@ def suite(settings: Settings) -> Suite:
         "rlas-here",
         tuple(probes),
         notes=(
-            "here: rows of the source a second, beside what the model predicts from profiles that saw none of these plans but "
-            "`reference`, one replica of each actor on one core; two-cores is the deployment made by hand. Each round has a "
-            "profile of its own, right before its runs, two of each plan. error: by how much a prediction is above the runs of "
-            "its round; error-relative: the same after both are divided by what the plan `reference` has in that round, since a "
-            "machine whose speed changes behind the profile moves all runs of the round.",
+            "here: rows of the source a second, beside what the model predicts from a profile. Profiles are scaled to runs on "
+            "one core with one replica of each actor, the plan `reference`, and with two, nearly the plan one-core; they have "
+            "not seen the plans on two cores. two-cores is the deployment made by hand. Each round has a profile of its own, "
+            "right before its runs, two of each plan. error: by how much a prediction is above the runs of its round; "
+            "error-relative: the same after both are divided by what the plan `reference` has in that round, since a machine "
+            "whose speed changes behind the profile moves all runs of the round.",
             "figure-6: relative to WindFlow's figures in docs/benchmarks.md, which are not of this run; figure-16: per-event "
             "objects, then jumbo tuples, C and placement, each with those before it.",
             "air-star: one event's cost is measured here, the cluster is a model. Counts leave each batch, so cores limit; "
@@ -87,9 +88,9 @@ def compared(name: str, plans: Sequence[str], seconds: float) -> Sequence[float]
     """A round: a new profile, since the speed of the machine changes in minutes, what the model predicts from it, and the plans
     one after the other, there and back, since it changes in seconds, too.
 
-    Of each plan rows of the source a second, predicted and measured; by how much the prediction is above, in %; the same
-    relative to the plan `reference`, but of that itself. Then those of two plans again, and the last one's relative to
-    WindFlow."""
+    Returns of each plan the rows of the source a second, predicted and measured, and by how much the prediction is above, in %;
+    of all but `reference` also the same relative to `reference`. Then the rows by hand and by `rlas` again, and the latter
+    relative to WindFlow's."""
     profiled(name, again=True)
     predictions = {label: predicted(name, PLANS[label]) for label in plans}
     runs = {label: [measured(name, PLANS[label], seconds)] for label in plans}

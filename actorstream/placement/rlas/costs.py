@@ -57,7 +57,7 @@ class Costs(msgspec.Struct, frozen=True):
     halved: list[float] = []
     """Of each operator: nanoseconds that a tuple takes more in the smaller jumbo tuples that each of several replicas gets."""
     aways: list[float] = []
-    """Of each flow: nanoseconds that a tuple takes its consumer more where it comes from another core, its fetching in it."""
+    """Of each flow: nanoseconds that a tuple takes its consumer more where it comes from another core, fetching included."""
     contention: float = 1.0
     """How many times as long as alone a worker takes for its work while another one of its socket works as much."""
 
@@ -160,16 +160,20 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
     for number, (_, consumer) in enumerate(flows):
         entry = entries[consumer].get(number)
         aways.append(max(apart[consumer] - 1, 0.0) * entry.execute_ns if entry is not None else 0.0)
-    of_flows = sizes, rows, profile.hertz, routing, hops, takes
     return Costs(
         dataflow,
         entries,
         flows,
-        *of_flows,
-        [min(each, 1.0) for each in apart],
-        halved,
-        aways,
-        profile.contention,
+        sizes,
+        rows,
+        profile.hertz,
+        routing=routing,
+        hops=hops,
+        takes=takes,
+        apart=[min(each, 1.0) for each in apart],
+        halved=halved,
+        aways=aways,
+        contention=profile.contention,
     )
 
 

@@ -114,9 +114,9 @@ def contended(
     """The seconds per tuple of ingress of each group, and of each worker with its hand-overs, while the other workers of its
     socket work, too.
 
-    The profile knows how much more two cores take that do the same work (`contention`). If the others have half as much to do
-    as a worker, it takes half of that more. No worker takes more than the whole of it, however many others there are. What
-    hand-overs cost was measured while two cores work, so it stays."""
+    The profile says how many times as long work takes while another core does as much (`contention`). If the other workers
+    have half as much to do, half of the additional time counts. It never counts more than once, however many others there are.
+    Hand-overs were measured while two cores work, so their cost stays as it is."""
     found, more = list(work), instance.costs.contention - 1
     of_socket: dict[int, float] = {}
     for worker, place in dict(zip(workers, places)).items():
@@ -138,8 +138,8 @@ def sending(instance: Instance, link: GroupLink, socket: int) -> float:
 
 def receiving(instance: Instance, link: GroupLink, socket: int, *, near: bool) -> float:
     """Seconds per tuple of ingress that a consumer on `socket` takes more if the producer is in another worker. `near`: that is
-    on the same socket, so that what the consumer fetches is not counted yet (T^f). Where the profile says what that costs this
-    consumer, it counts, but not less than what the machine needs for the lines."""
+    on the same socket, so that what the consumer fetches is not counted yet (T^f). Fetching then costs what the machine model
+    says (`core_ns`), or what the profile says of this consumer (`aways`) if that is more."""
     clock = instance.costs.hertz / instance.machine.sockets[socket].hertz
     fetched = 0.0
     if near:

@@ -12,7 +12,7 @@ from actorstream.placement.rlas.instance import instance_of
 from actorstream.placement.rlas.packing import random_replicas
 from actorstream.placement.rlas.prediction import predicted
 from benchmarks.paper_apps import SERVER_A_HERTZ, TABLE_4, paper_apps
-from benchmarks.rlas_here import HAND, PLANS, of_cores
+from benchmarks.rlas_here import HAND, PLANS, RealPlan, of_cores
 from benchmarks.rlas_pictures import distribution, matrices
 from benchmarks.rlas_simulator import SimulationOptions, simulate
 from benchmarks.rlas_study import (
@@ -25,6 +25,7 @@ from benchmarks.rlas_study import (
     star_on_a_cluster,
     without_remote_memory,
 )
+from benchmarks.suites import rlas_here
 from benchmarks.suites.briskstream import APPLICATIONS
 from benchmarks.suites.rlas import figure_8
 
@@ -102,3 +103,27 @@ def test_plans_of_this_machine_set_the_replicas_of_all_actors_that_have_several(
     assert "actors.requests.replicas" not in PLANS[HAND].sets(APPLICATIONS["lr"], Path("profile.toml"))
     one = of_cores(server("a"), 1)
     assert (one.cores, len(one.latency_ns)) == (1, 1)
+
+
+def test_a_round_gives_each_case_its_own_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = list(PLANS)
+    asked: list[str] = []
+
+    def measured(name: str, plan: RealPlan, seconds: float) -> float:
+        asked.append(next(label for label, each in PLANS.items() if each == plan))
+        return 100.0 * (1 + order.index(asked[-1])) + (10.0 if len(asked) > len(order) else -10.0)
+
+    monkeypatch.setattr(rlas_here, "profiled", lambda name, again: None)
+    monkeypatch.setattr(rlas_here, "predicted", lambda name, plan: 220.0)
+    monkeypatch.setattr(rlas_here, "measured", measured)
+    probe = rlas_here.of_plans("fd", order, 1.0)
+    found = {case.name: value for case, value in zip(probe.cases, probe.run(), strict=True)}
+    assert asked == [*order, *reversed(order)], "there and back"
+    for number, label in enumerate(order, 1):
+        assert found[f"here-fd-{label}-predicted"] == 220
+        assert found[f"here-fd-{label}-measured"] == 100 * number, "the mean of both"
+        assert found[f"here-fd-{label}-error"] == pytest.approx(100 * (2.2 / number - 1))
+        if label != "reference":
+            assert found[f"here-fd-{label}-error-relative"] == pytest.approx(100 * (1 / number - 1))
+    assert found["here-fd-by-hand"] == found[f"here-fd-{HAND}-measured"]
+    assert found["here-fd-rlas"] == found["here-fd-two-cores-rlas-measured"]

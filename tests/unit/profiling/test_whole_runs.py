@@ -19,7 +19,7 @@ RUN = WholeRun(
 COSTS = {"lines+split": 40.0, "lines": 10.0, "split": 30.0, "count": 14.0, "rest": 40.0}
 
 
-def test_what_takes_a_sixth_of_the_time_is_measured_and_so_are_such_members_of_a_chain() -> None:
+def test_what_takes_enough_of_the_time_is_measured_and_so_are_such_members_of_a_chain() -> None:
     assert share_of_time(["lines", "split"], COSTS, RUN) == pytest.approx(0.4)
     assert parts_apart([["lines", "split"], ["count"], ["rest"]], COSTS, RUN) == [
         ["lines", "split"],
