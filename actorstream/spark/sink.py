@@ -224,7 +224,7 @@ class SparkSink(Sink):
             self._next = self._files.number
         self._prepared = {
             **{"path": str(self.path), "end": barrier == END, "kept": self._kept, "wrote": self._wrote},
-            **{"run": self._run, "next": self._next},
+            **{"run": self._run, "writer": self._writer, "next": self._next},
             **{"files": [list(part) for part in self._waiting], "replaced": list(self._replaced)},
         }
         self._kept = self._kept or barrier != END
@@ -249,8 +249,7 @@ class SparkSink(Sink):
         for folder in changed:
             sync_folder(folder)
         if table is not None:
-            writer = f"{self._prefix}{token['run']}-"
-            add_files(table, parts, token["replaced"], writer, token["next"], self.partition_by)
+            add_files(table, parts, token["replaced"], token["writer"], token["next"], self.partition_by)
         moved = {part.name for part in parts}
         self._waiting = [part for part in self._waiting if part.name not in moved]
         self._replaced = [] if token["replaced"] else self._replaced

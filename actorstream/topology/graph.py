@@ -85,8 +85,11 @@ class GraphActor(msgspec.Struct, dict=True):
         return found
 
     def make(self) -> Any:
-        """A new instance, from the keys."""
-        return self.cls(**self.keys)
+        """A new instance, from the keys; a sink knows the schema of its rows."""
+        made: Any = self.cls(**self.keys)
+        if self.role == "sink" and self.input_schemas:
+            made.input_schema = self.input_schemas[0]
+        return made
 
 
 class Graph(msgspec.Struct, dict=True):

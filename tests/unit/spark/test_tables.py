@@ -22,8 +22,9 @@ from actorstream.events.schema import Schema
 from actorstream.spark import table_files
 from actorstream.spark.iceberg_table import iceberg_schema, open_catalog
 from actorstream.spark.sink import STAGING, SparkSink
+from actorstream.topology.graph import GraphActor
 
-from .test_sink import TOWNS, prepared, put, started
+from .test_sink import TOWNS, Row, prepared, put, started
 
 TABLE = "db.results"
 
@@ -131,6 +132,21 @@ def test_a_run_that_goes_on_has_each_row_once(tmp_path: Path, format: Format, co
     put(again, 16, 20)
     again.commit(prepared(again, END))
     assert numbers(format, out) == list(range(36))
+
+
+@both
+def test_a_sink_that_only_has_the_token_and_its_keys_commits_it(tmp_path: Path, format: Format) -> None:
+    """As `--resume` does once all input has ended."""
+    out = tmp_path / "out"
+    killed = started(out, replica=2, **format.keys(out))
+    put(killed, 0, 8)
+    token = prepared(killed, END)
+    keys = {"path": out, **format.keys(out)}
+    actor = GraphActor("sink", "spark-sink", SparkSink, "sink", keys, 3, input_schemas=[Schema.of(Row)])
+    for _ in range(2):
+        actor.make().commit(token)
+        assert numbers(format, out) == list(range(8))
+    assert format.versions(out) == 1
 
 
 @both
