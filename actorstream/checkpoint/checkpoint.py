@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -121,6 +121,35 @@ def check_fits(
         wrong += differences(checkpoint.actors, actors, where)
     if wrong:
         raise ConfigurationError(wrong)
+
+
+def check_share(kept: Sequence[str], now: Sequence[str], *, ended: bool) -> None:
+    """Raises ConfigurationError if a source cannot go on with the partitions that it has now. The only change that it takes is
+    further ones behind those that it had, which it has not `ended` to read.
+
+    Args:
+        kept, now: the partitions of one replica when the checkpoint was made, and in the run that goes on.
+    """
+    gone = [name for name in kept if name not in now]
+    if list(now[: len(kept)]) == list(kept) and not (ended and len(now) > len(kept)):
+        return
+    further = [name for name in now if name not in kept]
+    if gone:
+        what = f"{gone[0]!r}, of which the checkpoint says how far it was read, is not there, or another replica would read it"
+    elif ended:
+        what = (
+            f"{further[0]!r} is new, and this replica had read all of its input when the checkpoint was made"
+        )
+    else:
+        what = (
+            f"{further[0]!r} is new, and stands before what was read"
+            if further
+            else "partitions come in another order"
+        )
+    allowed = "those of the checkpoint in the same order, and new ones only behind them"
+    raise ConfigurationError(
+        Problem("its partitions", what, allowed, "put them back, or start anew without --resume")
+    )
 
 
 PRE_AGGREGATION = "set deploy.pre_aggregation back"

@@ -20,11 +20,13 @@ from actorstream.errors import ConfigurationError, NotInstalledError, Problem, R
 
 KEPT = 2
 """Checkpoints that stay: the last, and the one before it."""
-_MAGIC = b"actorstream checkpoint 2\n"
+_MAGIC = b"actorstream checkpoint 3\n"
 _DIGEST = 16
 _NAME = re.compile(r"^checkpoint-(\d{12})$")
 _STATE = re.compile(r"^state-(\d{12})-\d+$")
 _MARK = "run"
+_BEGUN = "begun"
+"""The file with the number of the last checkpoint that was there when a run began anew."""
 _LENGTH = struct.Struct("<Q")
 Bytes = bytes | memoryview
 LARGE = 1 << 16
@@ -69,12 +71,12 @@ class CheckpointStore:
             ) from error
 
     def latest(self) -> Checkpoint | None:
-        """Returns the checkpoint with the greatest number, or None if there is none. RunError: the checkpoint is damaged or
-        cannot be read."""
+        """Returns the checkpoint with the greatest number, or None if there is none since a run began anew. RunError: the
+        checkpoint is damaged or cannot be read."""
         name = ""
         try:
             numbers = self._numbers()
-            if not numbers:
+            if not numbers or numbers[-1] <= self._begun():
                 return None
             name = f"checkpoint-{numbers[-1]:012d}"
             data = self._folder.read(name)
@@ -138,11 +140,27 @@ class CheckpointStore:
         """Returns the number of the latest checkpoint, or None if there is none."""
         return max(self._numbers(), default=None)
 
+    def begin(self) -> None:
+        """Notes that a run begins anew: no run goes on from the checkpoints that are there, whose inputs and outputs may be
+        others by now. They go when the run has made two of its own. RunError: the note cannot be written."""
+        last = self.last()
+        if last is not None:
+            self._note(_BEGUN, b"%d" % last)
+
+    def _begun(self) -> int:
+        """The number up to which checkpoints are of runs before the one that began anew; 0: there was none."""
+        if _BEGUN not in self._folder.names():
+            return 0
+        return int(bytes(self._folder.read(_BEGUN)))
+
     def mark(self, proof: bytes) -> None:
         """Leaves the mark of a run, so that processes on other hosts can see that their store is this one. RunError: it cannot
         be written."""
+        self._note(_MARK, proof)
+
+    def _note(self, name: str, text: bytes) -> None:
         try:
-            self._folder.write(_MARK, [proof])
+            self._folder.write(name, [text])
         except OSError as error:
             raise RunError(
                 f"checkpoints cannot be written to {self.path!r}: {error.strerror or error}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from actorstream.connectors.checks import field_problems
-from actorstream.connectors.dead_rows import MOST, DeadRows
+from actorstream.connectors.dead_rows import MOST
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.files import is_stream, list_files, stream_problem, total_bytes
 from actorstream.connectors.partition_reader import PartitionReader
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 EVERYTHING = 2**62
 """More records than any file has."""
-GO_ON = 'correct it, or leave such rows out by on_error = "skip" or "dead-letter" at the source'
 """The next step where a row that does not parse ends the run."""
 
 
@@ -150,7 +149,6 @@ class FileSource(Source):
         self.import_readers()
         self._total_bytes = total_bytes(partitions) * max(self.repeat, 1)
         self._wanted = self._shares(partitions)
-        self._dead = DeadRows(self._context.name if self._context is not None else type(self).__name__)
         self.seek({})
 
     def seek(self, positions: dict[str, int]) -> None:
@@ -237,11 +235,7 @@ class FileSource(Source):
         return shares
 
     def _drop(self, bad: BadRow) -> bool:
-        if self.on_bad_row == "fail":
-            raise bad._replace(error=f"{bad.error} ({GO_ON})").raised(self._name)
-        self.bad_rows += 1
-        if self.on_bad_row == "dead-letter" and self._dead is not None:
-            self._dead.add(self._name, bad)
+        self.leave_out(bad, self._name)
         return self.bad_rows % MOST == 0
 
     def _promise(self, batch: Batch) -> None:

@@ -17,9 +17,10 @@ from actorstream.connectors.declared import declared_schema
 from actorstream.connectors.event_rows import ONLY, EventRows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from actorstream.connectors.dead_rows import BadRow
     from actorstream.connectors.native_rows import NativeRows
     from actorstream.connectors.position import Position
     from actorstream.errors import Problem
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 NO_MORE = 2**63 - 1
 """The event-time promise of a source that has ended: nothing will follow."""
+GO_ON = 'correct it, or leave such rows out by on_error = "skip" or "dead-letter" at the source'
 
 
 class Source(Actor):
@@ -70,8 +72,9 @@ class Source(Actor):
     Attributes that the runtime reads after each `read`:
         origin: index in `partitions()` of the partition that the rows came from.
         row: position in that partition of the first of the rows; the others follow without a gap.
-    And one that it sets before `open`:
+    And two that it sets before `open`:
         on_bad_row: "fail", "skip" or "dead-letter", what to do with a row that does not parse.
+        share: the partitions that `open` is called with; a checkpoint keeps their names.
     """
 
     role: ClassVar[str] = "source"
@@ -94,6 +97,7 @@ class Source(Actor):
     origin: int = 0
     row: int = 0
     on_bad_row: str = "fail"
+    share: Sequence[str] = ()
     bad_rows: int = 0
     """Rows that did not parse and were dropped so far."""
 
@@ -203,6 +207,18 @@ class Source(Actor):
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes in all) of the input as it is stored; (0, 0): unknown."""
         return (0, 0)
+
+    def leave_out(self, bad: BadRow, file: str) -> None:
+        """Leaves out a row that does not parse, as `on_bad_row` says. DataError: that is "fail"."""
+        if self.on_bad_row == "fail":
+            raise bad._replace(error=f"{bad.error} ({GO_ON})").raised(file)
+        self.bad_rows += 1
+        if self.on_bad_row == "dead-letter":
+            if self._dead is None:
+                self._dead = DeadRows(
+                    self._context.name if self._context is not None else type(self).__name__
+                )
+            self._dead.add(file, bad)
 
     def take_dead(self) -> Batch | None:
         """The rows that did not parse since the last call, as dead letters (event, error, operator); None:

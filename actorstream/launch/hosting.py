@@ -21,6 +21,8 @@ def make_host(job: Job, send: Callable[[int, Message], None], kill: Callable[[],
     checkpoints = record = None
     if spec is not None:
         store = CheckpointStore(spec.path)
+        if job.restored is None:
+            store.begin()
         checkpoints = checkpoints_of(job, store, spec.every.total_seconds())
         record = CheckpointRecord(job, store)
     coordinator = Coordinator(job.processes, len(job.plan.replicas), checkpoints)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.kept_topology import parts_of
 from actorstream.checkpoint.store import CheckpointStore
@@ -69,14 +70,17 @@ def check_latest(job: Job) -> None:
 
 def commit_ended(job: Job, checkpoint: Checkpoint, process: int | None = None) -> None:
     """Commits what the sinks of a run had prepared at the end of its input; again, where it was done already. `process`: only
-    those that the plan places in it, whose files the others may not see."""
+    those that the plan places in it, whose files the others may not see. OperatorError: a sink cannot commit."""
     processes = {(each.actor, each.index): job.process_of(each) for each in job.plan.replicas}
     for each in checkpoint.replicas:
         if each.token is not None and process in (None, processes[each.actor, each.index]):
             sink: Any = job.graph.actors[each.actor].make()
             token = msgspec.msgpack.decode(each.token)
             if token is not None:
-                sink.commit(token)
+                try:
+                    sink.commit(token)
+                except Exception as error:
+                    raise operator_error(each.actor, each.index, None, error) from error
 
 
 def stopped_early(spec: CheckpointSpec | None, *, resumes: bool) -> Interrupted | Suspended:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.actors.operator_errors import operator_error
+from actorstream.checkpoint.checkpoint import check_share
 from actorstream.checkpoint.store import LARGE, pieces_of, values_of
 from actorstream.control.messages import Begun, Snapshot
 
@@ -82,7 +83,7 @@ class Barriers:
         try:
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
-                state.update(replica.actor.kept_position())  # type: ignore[attr-defined]
+                state.update(replica.actor.kept_position(), share=list(replica.actor.share))  # type: ignore[attr-defined]
             if unit_state is not None:
                 state["unit"] = unit_state
             elif replica.unit is not None:
@@ -137,6 +138,7 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
 def _restore(replica: Replica, state: dict[str, Any]) -> None:
     replica.ended = state["ended"]
     if "positions" in state:
+        check_share(state["share"], replica.actor.share, ended=replica.ended)  # type: ignore[attr-defined]
         replica.actor.take_back(state)  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])

@@ -103,8 +103,6 @@ class _Builder:
             raise OperatorError(
                 node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}"
             ) from error
-        if node.role == "sink" and node.input_schemas:
-            actor.input_schema = node.input_schemas[0]
         for order in orders if node.role == "source" else ():
             actor = order.source(self.job, actor, planned)
         return actor
@@ -148,7 +146,7 @@ class _Builder:
         node = job.graph.actors[planned.actor]
         partitions = named(head, source.partitions)  # type: ignore[attr-defined]
         share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
-        source.on_bad_row = node.on_error  # type: ignore[attr-defined]
+        source.on_bad_row, source.share = node.on_error, share  # type: ignore[attr-defined]
         named(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         return SourceUnit(
@@ -239,20 +237,11 @@ class _Builder:
         if len(lanes) == 1:
             return lanes[0]
         router = _first(order.router(edge, unit, lanes) for order in self.orders)
-        deploy = self.job.deploy
-        return RoutedEdge(
-            router
-            or make_router(
-                edge.route,
-                edge.key,
-                planned.index,
-                self.job.graph.actors[edge.consumer].replicas,
-                key_groups=deploy.key_groups,
-                batch_size=rows_or(deploy, None),
-                bounds=edge.bounds,
-            ),
-            lanes,
-        )
+        if router is None:
+            deploy, consumers = self.job.deploy, self.job.graph.actors[edge.consumer].replicas
+            by = partial(make_router, key_groups=deploy.key_groups, batch_size=rows_or(deploy, None))
+            router = by(edge.route, edge.key, planned.index, consumers, bounds=edge.bounds)
+        return RoutedEdge(router, lanes)
 
 
 def _first(found: Iterable[Any]) -> Any:

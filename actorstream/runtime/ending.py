@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.operator_errors import operator_error
+from actorstream.connectors.sink import END
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
 
 
 class TwoPhase:
-    """The tokens of a worker's sinks, by replica and barrier. Errors of sinks become OperatorErrors that name them."""
+    """The tokens of a worker's sinks, by replica and barrier. Errors of sinks become OperatorErrors that name them.
+    kept: whether a checkpoint has them too, so that a resumed run commits what was decided and this one did not."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, kept: bool = False) -> None:
         self._tokens: dict[Replica, dict[int, Any]] = {}
+        self._kept, self._decided = kept, 0
 
     def prepare(self, replica: Replica, barrier: int) -> Any:
         """Makes what the sink received so far safe; returns its token."""
@@ -29,18 +32,25 @@ class TwoPhase:
     def commit(self, barrier: int) -> None:
         """Makes visible what was prepared up to `barrier`, oldest first: a barrier that never came in everywhere is
         part of the next one that did."""
+        self.keep(barrier)
         for replica, tokens in self._tokens.items():
             for each in sorted(number for number in tokens if number <= barrier):
                 token = tokens.pop(each)
                 if token is not None:
                     named(replica, replica.actor.commit, token)  # type: ignore[attr-defined]
 
+    def keep(self, barrier: int = END) -> None:
+        """Has `abort` leave what was prepared up to `barrier` to a resumed run: its commit is decided, or may be."""
+        prepared = [each for tokens in self._tokens.values() for each in tokens if each <= barrier]
+        self._decided = max(prepared, default=self._decided) if self._kept else 0
+
     def abort(self, replica: Replica) -> None:
-        """Undoes what the sink prepared and did not commit, and drops what it received since. OperatorError: the first
-        that failed; the rest was done nevertheless."""
+        """Undoes what the sink prepared, as far as no commit of it was decided, and drops what it received since.
+        OperatorError: the first that failed; the rest was done nevertheless."""
         tokens = self._tokens.pop(replica, {})
+        open_ = sorted((each for each in tokens if each > self._decided), reverse=True)
         failed: BaseException | None = None
-        for token in [*(tokens[each] for each in sorted(tokens, reverse=True)), None]:
+        for token in [*map(tokens.get, open_), *([None] if self._decided < END else [])]:
             try:
                 named(replica, replica.actor.abort, token)  # type: ignore[attr-defined]
             except Exception as error:

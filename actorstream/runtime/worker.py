@@ -80,7 +80,7 @@ class Worker:
         """Set when all workers have prepared the end, or the run is given up."""
         self._starting: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
-        self._sinks = TwoPhase()
+        self._sinks = TwoPhase(kept=job.deploy.checkpoint is not None)
         self._counting: CounterReports | None = None
         if control is not None and not job.counters.is_shared:
             here = [each.id for each in job.plan.replicas if job.process_of(each) == process]
@@ -289,4 +289,5 @@ class Worker:
                 self.fail(error)
         if self.control.closed:
             self.control.leave()
+            self._sinks.keep()
             self.abort("the launcher is gone")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 import numpy as np
 from msgspec import Meta
 
-from actorstream.connectors.dead_rows import BadRow, DeadRows
+from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.rows import batch_of
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
@@ -238,7 +238,6 @@ class SparkSource(Source):
         schema, state = self.row_schema(), self._state
         cut = {name: self._task[name] for name in ("tasks", "batch_rows")}
         state["task"] = cut
-        self._dead = DeadRows(self._name())
         lanes = own_lanes(cut["tasks"], self._partitions, self.origin)
         self._receiver = Receiver(
             lanes, self._times, wake, state["range"], state["lanes"], self._host, self._tell_lack
@@ -295,22 +294,14 @@ class SparkSource(Source):
         schema = self.row_schema()
         batch, misfits = batch_of(schema, {name: rows.column(name) for name in schema.names()})
         for row, (name, why) in sorted(misfits.items()):
-            self._drop(
-                BadRow(row, self._state["rows"] + row + 1, name, str(rows.slice(row, 1).to_pylist()[0]), why)
-            )
+            text = str(rows.slice(row, 1).to_pylist()[0])
+            self.leave_out(BadRow(row, self._state["rows"] + row + 1, name, text, why), self._name())
         self._state["rows"] += rows.num_rows
         self.row = self._given
         self._given += batch.rows
         if schema.event_time is not None:
             self._bound = time
         return batch
-
-    def _drop(self, bad: BadRow) -> None:
-        if self.on_bad_row == "fail":
-            raise bad.raised(self._name())
-        self.bad_rows += 1
-        if self.on_bad_row == "dead-letter" and self._dead is not None:
-            self._dead.add(self._name(), bad)
 
     def _times(self, rows: Any) -> np.ndarray:
         name = self.row_schema().event_time

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from actorstream.actors.contract import Contract
+from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.rows import batch_of
 from actorstream.connectors.source import ONLY, Source
 from actorstream.connectors.source_keys import SourceKeys
-from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.suggestions import listed
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class SparkStreamSource(Source):
     Args:
         path: the folder that the query writes into.
         event, schema: the fields; one of the two is needed.
+        count: rows in all, after which it has ended; rows that do not parse count too.
     """
 
     contract: ClassVar[Contract] = Contract(endless=True)
@@ -44,46 +47,59 @@ class SparkStreamSource(Source):
     def __init__(self, path: Path, **keys: Unpack[SourceKeys]) -> None:
         super().__init__(**keys)
         self.path = Path(path)
-        self._number = self._row = 0
+        self._number = self._row = self._rows = self._given = 0
+        """The batch, how many of its rows were read, of all batches, and how many of these parsed."""
         self._latest: int | None = None
         self._pieces: Any = None
 
     @classmethod
     def contract_of(cls, keys: dict[str, Any]) -> Contract:
-        return cls.contract
+        return replace(cls.contract, endless=keys.get("count") is None)
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         problems = super().check(keys, inputs, base)
         if keys.get("event") is None and not keys.get("schema"):
             problems.append(Problem("schema", "is missing", "the fields and their types, or `event`"))
+        if keys.get("repeat", 1) != 1:
+            why = "the batches of a query come once"
+            problems.append(Problem("repeat", f"is {keys['repeat']}", "1", why))
         return problems
 
     async def read(self, max_rows: int) -> Batch | None:  # type: ignore[override]
         if not self._opened:
             return None
-        while (rows := self._next(max_rows)) is None:
+        most = max_rows if self.count is None else min(max_rows, self.count - self._rows)
+        if most <= 0:
+            return None
+        while (rows := self._next(most)) is None:
             if not batch_folder(self.path, self._number).is_dir():
                 await asyncio.sleep(LOOK_S)
         schema = self.row_schema()
         batch, misfits = batch_of(schema, {name: rows.column(name) for name in schema.names()})
-        if misfits:
-            row, (name, why) = min(misfits.items())
-            file = str(batch_folder(self.path, self._number))
-            raise DataError(f"row {self._row + row + 1}: {why}", file=file, column=name)
+        for row, (name, why) in sorted(misfits.items()):
+            text = str(rows.slice(row, 1).to_pylist()[0])
+            bad = BadRow(row, self._row + row + 1, name, text, why)
+            self.leave_out(bad, str(batch_folder(self.path, self._number)))
+        self.row = self._given
+        self._given += batch.rows
         self._row += rows.num_rows
+        self._rows += rows.num_rows
         times = batch.time_range() if schema.event_time is not None else None
         if times is not None:
             self._latest = times[1] if self._latest is None else max(times[1], self._latest)
         return batch
 
     def position(self) -> dict[str, int]:
-        return {ONLY: self._row, "batch": self._number}
+        return {ONLY: self._row, "batch": self._number, "rows": self._rows, "given": self._given}
 
     def seek(self, positions: dict[str, int]) -> None:
         self._number, self._row, self._pieces = positions.get("batch", 0), positions.get(ONLY, 0), None
+        self._rows, self._given = positions.get("rows", 0), positions.get("given", 0)
 
     def kept_position(self) -> Mapping[str, Any]:
+        if self._event_rows.held is not None:  # what `read` has returned is not sent yet
+            return self._event_rows.held
         return {"positions": self.position(), "latest": self._latest}
 
     def take_back(self, kept: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, check_fits
+from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, check_fits, check_share
 from actorstream.errors import ConfigurationError
 
 KEPT = Checkpoint(
@@ -56,3 +56,40 @@ def test_the_first_step_of_an_aggregate_that_is_there_or_not_is_the_deployments(
 
 def test_a_replica_finds_its_own_state() -> None:
     assert KEPT.state("split", 1).state == b"b"
+
+
+@pytest.mark.parametrize(
+    ("kept", "now", "ended"),
+    [
+        ([], [], True),
+        (["a", "c"], ["a", "c"], True),
+        (["a", "c"], ["a", "c", "e"], False),
+        ([], ["a"], False),
+    ],
+)
+def test_a_source_goes_on_with_the_partitions_that_it_had_and_with_new_ones_behind_them(
+    kept: list[str], now: list[str], ended: bool
+) -> None:
+    check_share(kept, now, ended=ended)
+
+
+@pytest.mark.parametrize(
+    ("kept", "now", "ended", "says"),
+    [
+        (
+            ["b", "d"],
+            ["a", "c"],
+            False,
+            "'b', of which the checkpoint says how far it was read, is not there",
+        ),
+        (["b"], [], True, "'b', of which the checkpoint says"),
+        (["b"], ["a", "b"], False, "'a' is new, and stands before what was read"),
+        (["b"], ["b", "c"], True, "'c' is new, and this replica had read all of its input"),
+        (["b", "a"], ["a", "b"], False, "partitions come in another order"),
+    ],
+)
+def test_a_source_whose_partitions_are_others_than_the_checkpoint_has_is_refused(
+    kept: list[str], now: list[str], ended: bool, says: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"its partitions: {says}.*start anew without --resume"):
+        check_share(kept, now, ended=ended)

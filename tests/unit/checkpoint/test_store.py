@@ -113,3 +113,15 @@ def test_a_large_state_lies_beside_the_checkpoint_and_goes_with_it(
 def test_a_url_that_no_installed_package_opens_is_a_configuration_error_that_names_it(url: str) -> None:
     with pytest.raises(ConfigurationError, match=f"checkpoint.path: '{url}' cannot be opened: .*nosuch"):
         CheckpointStore(url)
+
+
+def test_a_run_that_begins_anew_leaves_no_checkpoint_of_an_earlier_one_to_go_on_from(where: str) -> None:
+    store = CheckpointStore(where)
+    store.begin()
+    store.write(checkpoint(3))
+    assert store.latest() == checkpoint(3)
+    store.begin()
+    assert CheckpointStore(where).latest() is None
+    assert store.last() == 3  # numbers ascend over the runs of a store
+    store.write(checkpoint(4))
+    assert CheckpointStore(where).latest() == checkpoint(4)

@@ -110,3 +110,43 @@ def test_an_abort_that_fails_does_not_keep_the_others_from_it() -> None:
     with pytest.raises(OperatorError):
         phases.abort(replica)
     assert sink.calls[-2:] == [("abort", "token 1"), ("abort", None)]
+
+
+def test_what_was_decided_and_is_kept_is_left_to_the_run_that_goes_on() -> None:
+    failing, other = Staged(fails="commit"), Staged()
+    replicas, phases = [replica_of(failing), replica_of(other, 1)], TwoPhase(kept=True)
+    for replica in replicas:
+        phases.prepare(replica, 1)
+        phases.prepare(replica, 2)
+    with pytest.raises(OperatorError):
+        phases.commit(1)
+    for replica in replicas:
+        phases.abort(replica)
+    assert failing.calls[-2:] == [("abort", "token 2"), ("abort", None)]
+    assert other.calls[-2:] == [("abort", "token 2"), ("abort", None)]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_decided_end_is_undone_only_where_no_checkpoint_has_it(kept: bool) -> None:
+    failing, other = Staged(fails="commit"), Staged()
+    replicas, phases = [replica_of(failing), replica_of(other, 1)], TwoPhase(kept=kept)
+    for replica in replicas:
+        phases.prepare(replica, END)
+    with pytest.raises(OperatorError):
+        phases.commit(END)
+    for replica in replicas:
+        phases.abort(replica)
+    undone = [] if kept else [("abort", f"token {END}"), ("abort", None)]
+    assert other.calls[1:] == undone
+    assert failing.calls[2:] == undone[1:]
+
+
+def test_what_was_prepared_is_kept_while_nobody_knows_whether_its_commit_was_decided() -> None:
+    sink = Staged()
+    replica, phases = replica_of(sink), TwoPhase(kept=True)
+    phases.prepare(replica, 1)
+    phases.keep()
+    phases.prepare(replica, END)
+    phases.keep()
+    phases.abort(replica)
+    assert sink.calls == [("prepare", 1), ("prepare", END)]
