@@ -65,7 +65,14 @@ def data(
         Prints the manifest to stdout.
     """
     from actorstream.errors import ConfigurationError, Problem
-    from actorstream.spark.write import check_files, prepare_folder, read_manifest, with_format, write_streams
+    from actorstream.spark.write import (
+        check_files,
+        check_folder,
+        prepare_folder,
+        read_manifest,
+        with_format,
+        write_streams,
+    )
 
     pipeline = load_pipeline(name)
     if options:
@@ -78,7 +85,7 @@ def data(
         wrong = check_files(out)
         print("\n".join(wrong) or f"{out}: all files are as the manifest says")
         return 1 if wrong else 0
-    prepare_folder(out)
+    check_folder(out)
     from actorstream.spark.session import spark_session
 
     began = time.monotonic()
@@ -90,6 +97,7 @@ def data(
     with spark_session(master, logs=spark_logs) as spark:
         streams = with_format(pipeline(spark, **values), format_, compress)
         about = {"pipeline": name, "options": {key: _told(value) for key, value in values.items()}}
+        prepare_folder(out)  # Spark has started: what was there goes only now
         write_streams(spark, streams, out, about, tell)
     tell(f"done: {out / 'manifest.json'}")
     if json_:

@@ -21,29 +21,42 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MANIFEST = "manifest.json"
+PARTIAL = f".{MANIFEST}.tmp"
+"""The manifest while it is written."""
 _PART = "path string, rows long, least long, greatest long, size long, sha256 string"
 _FILE = "_file"
 
 
-def prepare_folder(out: Path) -> None:
-    """Makes the folder, or empties it of the streams that an earlier run left there. ConfigurationError: there is
-    something in it that no pipeline has written."""
-    if out.exists() and not out.is_dir():
+def check_folder(out: Path) -> list[str]:
+    """The streams of an earlier run that are in the folder, if it is there. Removes nothing. ConfigurationError: something is in
+    it that no pipeline has written."""
+    if not out.exists():
+        return []
+    if not out.is_dir():
         raise ConfigurationError(Problem("--out", f"{str(out)!r} is a file", "a folder"))
-    out.mkdir(parents=True, exist_ok=True)
-    manifest = out / MANIFEST
-    if manifest.exists():
-        for name in read_manifest(out)["streams"]:
-            shutil.rmtree(out / name, ignore_errors=True)
-        manifest.unlink()
-    if any(out.iterdir()):
+    is_whole = (out / MANIFEST).exists()
+    streams = list(read_manifest(out)["streams"]) if is_whole else []
+    others = sorted({each.name for each in out.iterdir()} - {MANIFEST, PARTIAL, *streams})
+    if others:
+        what = f"that are not in its {MANIFEST}" if is_whole else f"and no {MANIFEST}"
         raise ConfigurationError(
             Problem(
                 "--out",
-                f"{str(out)!r} has files in it and no {MANIFEST}",
-                "a folder that is empty, or that has the complete output of an earlier run",
+                f"{str(out)!r} has files {what}, such as {others[0]!r}",
+                "a folder that is empty, or that has only the complete output of an earlier run",
             )
         )
+    return streams
+
+
+def prepare_folder(out: Path) -> None:
+    """Makes the folder, or empties it of what an earlier run left there. ConfigurationError: as `check_folder`, and then nothing
+    was removed."""
+    streams = check_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MANIFEST).unlink(missing_ok=True)
+    for name in streams:
+        shutil.rmtree(out / name, ignore_errors=True)
 
 
 def write_streams(
@@ -73,7 +86,7 @@ def write_streams(
         manifest["streams"][stream.name] = _entry(stream, parts)
         tell(f"wrote {stream.name}: {sum(part.rows for part in parts):,} rows in {len(parts)} files")
     path = out / MANIFEST
-    partial = out / f".{MANIFEST}.tmp"
+    partial = out / PARTIAL
     partial.write_text(json.dumps(manifest, indent=2) + "\n")
     partial.replace(path)
     return manifest

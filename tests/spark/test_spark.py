@@ -253,7 +253,7 @@ def test_the_pipeline_of_the_page_is_written_again_only_over_its_own_files(
     write(spark, page["pipeline"](spark, hours=1), tmp_path)
     assert [path.name for path in folder.iterdir()] == ["part-00000.csv"]
     (tmp_path / "mine").touch()
-    with pytest.raises(ConfigurationError, match=r"has files in it and no manifest\.json"):
+    with pytest.raises(ConfigurationError, match=r"has files that are not in its manifest\.json"):
         prepare_folder(tmp_path)
 
 

@@ -73,7 +73,7 @@ def test_a_pipeline_that_is_not_there_is_named_with_those_that_are(folder: Path,
 def test_a_folder_with_other_files_is_not_written_into(folder: Path, run: Run) -> None:
     answer = run("data", str(folder), "--out", str(folder))
     assert answer.code == 2
-    assert "has files in it and no manifest.json" in answer.err
+    assert "has files and no manifest.json, such as" in answer.err
     assert run("data", str(folder), "--out", str(folder), "--check").code == 1
     answer = run("data", str(folder))
     assert (answer.code, "--out: is missing" in answer.err) == (2, True)
