@@ -20,9 +20,17 @@ def list_files(path: str | Path, where: str = "path") -> list[str]:
     matches.
 
     Files whose name starts with "." or "_" are passed over in directories (temporary files, marks of other
-    tools). ConfigurationError with the nearest name if there is none; `where` is the key it names.
+    tools). ConfigurationError with the nearest name if there is none, or they cannot be looked at; `where` is the key it names.
     """
-    text = str(path)
+    try:
+        return _listed(str(path), where)
+    except OSError as error:
+        why = f"{str(error.filename or path)!r} cannot be read: {error.strerror}"
+        allowed = "a file, a directory, or a glob that this user may read"
+        raise ConfigurationError(Problem(where, why, allowed)) from error
+
+
+def _listed(text: str, where: str) -> list[str]:
     given = Path(text)
     if given.is_dir():
         found = [

@@ -118,6 +118,14 @@ def allowed_by(annotation: Any) -> str:
     return str(annotation)
 
 
+def expanded(path: str | PurePath) -> Path:
+    """The path with the home directory in place of `~`; as it is where no user is called so, as in a shell."""
+    try:
+        return Path(path).expanduser()
+    except (RuntimeError, ValueError):
+        return Path(path)
+
+
 def _check(right: bool, value: Any, converted: Any, allowed: str) -> Any:
     if not right:
         raise MismatchError(value, allowed)
@@ -247,7 +255,7 @@ def _instance(value: Any, kind: type, base: Path) -> Any:
         return value
     if issubclass(kind, PurePath):
         _check(isinstance(value, (str, PurePath)) and value != "", value, value, "a path as text")
-        path = kind(base / Path(value).expanduser())
+        path = kind(base / expanded(value))
         text = str(path).encode("utf-8", "surrogatepass")
         if b"\0" in text:
             raise MismatchError(value, "a path without the character NUL")

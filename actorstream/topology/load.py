@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.conversion import MismatchError, shown
+from actorstream.topology.conversion import MismatchError, expanded, shown
 from actorstream.topology.decode import decode_struct, decode_value, mismatched, unknown_key
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.modules import project_root
@@ -182,16 +182,16 @@ def read_deploy(
     spec = decode_struct(DeploySpec, table, (), written, problems) or DeploySpec()
     if spec.checkpoint is not None and "://" not in spec.checkpoint.path:
         base = written.base(("checkpoint", "path"))
-        spec.checkpoint.path = str(base / Path(spec.checkpoint.path).expanduser())
+        spec.checkpoint.path = str(base / expanded(spec.checkpoint.path))
     for key in ("profile", "machine"):
         if spec.rlas is not None and (value := getattr(spec.rlas, key)):
-            setattr(spec.rlas, key, str(written.base(("rlas", key)) / Path(value).expanduser()))
+            setattr(spec.rlas, key, str(written.base(("rlas", key)) / expanded(value)))
     if spec.hosts and "workers" not in table:
         spec.workers = sum(host.slots for host in spec.hosts)
     network = spec.network
     for key in ("key", "discovery"):
         if value := getattr(network, key):
-            path_given = written.base(("network", key)) / Path(value).expanduser()
+            path_given = written.base(("network", key)) / expanded(value)
             setattr(network, key, str(path_given))
     return spec, written
 

@@ -132,6 +132,12 @@ def check_class(actor: GraphActor, written: Written, problems: list[Problem]) ->
         found: list[Problem] = check(actor.keys, list(actor.input_schemas), written.folder)
     except ConfigurationError as error:
         found = error.problems
+    except OSError as error:
+        what = f"{str(error.filename)!r} cannot be looked at: {error.strerror}"
+        problems.append(
+            written.problem(("actors", actor.name), what, "paths that this user may read or write")
+        )
+        return
     except Exception as error:  # an outside class's code
         what = str(error) if isinstance(error, ActorstreamError) else repr(error)
         problems.append(written.problem(("actors", actor.name), f"its check raised {what}"))

@@ -182,3 +182,9 @@ def test_long_values_are_cut_in_messages() -> None:
 )
 def test_annotations_are_put_into_words(annotation: Any, words: str) -> None:
     assert allowed_by(annotation) == words
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/in.csv", "~tmp.csv"])
+def test_a_tilde_before_what_is_no_user_is_part_of_the_name(name: str) -> None:
+    assert convert(name, Path, BASE) == BASE / name
+    assert convert("~/in.csv", Path, BASE) == Path.home() / "in.csv"

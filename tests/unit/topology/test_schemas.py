@@ -85,3 +85,17 @@ def test_problems_that_a_check_raises_are_problems_of_its_keys() -> None:
     problems: list[Problem] = []
     check_class(node(Checking, Line, refused=True), Written(), problems)
     assert [(problem.where, problem.message) for problem in problems] == [("actors.a.path", "is refused")]
+
+
+class Locked(Counter):
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        raise PermissionError(13, "Permission denied", "/root/out.csv")
+
+
+def test_a_path_that_a_check_may_not_look_at_is_a_problem_of_its_actor() -> None:
+    problems: list[Problem] = []
+    check_class(node(Locked, Word), Written(), problems)
+    assert [str(problem) for problem in problems] == [
+        "actors.a: '/root/out.csv' cannot be looked at: Permission denied; allowed: paths that this user may read or write"
+    ]
