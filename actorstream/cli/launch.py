@@ -97,11 +97,14 @@ def launch(
         gc.freeze()  # the modules are there
         gc.enable()
     started = time.monotonic() - since_process_start()
+    _check_on(
+        on,
+        {"--replan": replan, "--plan": plan, "--rank": rank},
+        {"--spark": spark, "--spark-logs": spark_logs},
+    )
     if on is not None:
         from actorstream.cli.launch_on import launch_on
 
-        if replan is not None:
-            raise _replan_on(on)
         files = JobFiles(topology, deploy, tuple(set or []), plan)
         return launch_on(
             on,
@@ -240,17 +243,26 @@ def _rank_of_none(rank: int) -> Exception:
     return ConfigurationError(Problem("--rank", f"is {rank}", allowed))
 
 
-def _replan_on(master: str) -> Exception:
-    """Returns the error of `--replan` where the run is a job of a Spark cluster."""
+def _check_on(master: str | None, against: dict[str, Any], only: dict[str, Any]) -> None:
+    """Raises ConfigurationError for options that do not go with `--on`, and for those that go only with it.
+
+    against, only: the options of each kind, by name, as given."""
     from actorstream.errors import ConfigurationError, Problem
 
-    return ConfigurationError(
-        Problem(
-            "--replan",
-            f"is given with --on {master}, whose executors are not the hosts of a plan by a model",
-            "without --on",
-        )
-    )
+    problems = []
+    if master is None:
+        problems = [
+            Problem(name, "is given without --on", "with --on MASTER, on a Spark cluster")
+            for name, value in only.items()
+            if value
+        ]
+    else:
+        what = f"is given with --on {master}, whose executors are not the hosts of a plan"
+        problems = [
+            Problem(name, what, "without --on") for name, value in against.items() if value is not None
+        ]
+    if problems:
+        raise ConfigurationError(problems)
 
 
 def _note_copies(transport: str) -> None:
