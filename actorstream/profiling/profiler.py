@@ -247,12 +247,11 @@ class Profiler:
             self.tell("measuring it with two replicas of its actors, twice")
             routed, second = runs.run(several)
             second = both(second, runs.run(several)[1])
-        if crowded.actors:
-            crowded = both(crowded, self._contended(graph, runs))
+        again = self._contended(graph, runs) if crowded.actors else crowded
         self.tell("measuring it on one core again")
         latest = runs.run()[1]
+        contention = contention_of(graph, [(run, crowded), (latest, again)])
         run = both(run, latest)
-        contention = contention_of(graph, run, crowded)
         rows = planned_rows(self.deploy.batch_size)
         alone = {name: 0.0 if name in self._fed else each.execute_ns(rows) for name, each in found.items()}
         chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
@@ -282,7 +281,7 @@ class Profiler:
             name = "+".join(part)
             self.tell(f"measuring {name} in the whole topology, on a core of its own")
             before, away, latest = latest, runs.apart(part, chains, costs, run), runs.run()[1]
-            ratio = apart_of(part, costs[name], run, both(before, latest), away, contention)
+            ratio = apart_of(part, costs[name], run, (before, latest), away, contention)
             apart[name] = ratio, hand_over_ns(part, costs[name], run, away, contention)
         seen = {
             name: [{"in": each.rows_in, "out": each.rows_out}]

@@ -145,34 +145,47 @@ def _share(run: WholeRun) -> float:
     return min(1.0, run.cpu_ns / total) if total else 1.0
 
 
-def contention_of(graph: Graph, one: WholeRun, crowded: WholeRun) -> float:
-    """How many times as long as in the run `one` a row of the sources takes in the run `crowded`, beside which another core does
-    the same. A difference below NEARLY, and a row that takes less, are the machine's speed."""
-    rows = [rows_of_sources(graph, run) for run in (one, crowded)]
-    if not all(rows) or not one.cpu_ns:
-        return 1.0
-    found = crowded.cpu_ns / rows[1] / (one.cpu_ns / rows[0])
-    return round(found, 4) if found > 1 + NEARLY else 1.0
+def contention_of(graph: Graph, pairs: Iterable[tuple[WholeRun, WholeRun]]) -> float:
+    """How many times as long a row of the sources takes while another core does the same. Of pairs of runs, one after the other:
+    alone, and so. The pair counts in which it makes the least difference: what only some pairs have is the machine's speed, and
+    so are a difference below NEARLY and a row that takes less. If each side were an average, a machine of uneven speed would
+    look like one with contention, since a speed-up is cut off here."""
+    found = []
+    for one, crowded in pairs:
+        rows = [rows_of_sources(graph, run) for run in (one, crowded)]
+        if all(rows) and one.cpu_ns:
+            found.append(crowded.cpu_ns / rows[1] / (one.cpu_ns / rows[0]))
+    least = min(found, default=1.0)
+    return round(least, 4) if least > 1 + NEARLY else 1.0
 
 
 def apart_of(
-    chain: Sequence[str], cost: float, run: WholeRun, together: WholeRun, apart: WholeRun, contention: float
+    chain: Sequence[str],
+    cost: float,
+    run: WholeRun,
+    together: tuple[WholeRun, WholeRun],
+    apart: WholeRun,
+    contention: float,
 ) -> float:
     """How many times as long as `cost` a row takes a chain that has a core to itself, with the other operators on another one.
     More than once where its rows come from the other core and cost more than the caches save that it does not share. Differences
     below NEARLY are those of the machine's speed.
 
-    The hooks of the run `apart`, which is so, are compared with those of `together`, runs on one core right before and after it,
-    because the machine's speed changes from minute to minute. What is not hooks (receiving, routing, sending) is taken to cost as
+    The hooks of the run `apart`, which is so, are compared with those of `together`, the runs on one core right before and after
+    it, because the machine's speed changes from minute to minute. More than once counts beside the slower of the two only: what
+    the faster one alone has is the machine's speed. What is not hooks (receiving, routing, sending) is taken to cost as
     much as in `run`, all runs on one core, from which `cost` is. `contention` is taken out, as far as the other core has work."""
-    rows = [each.actors[chain[0]].rows for each in (run, together, apart)]
+    runs = (run, *together, both(*together), apart)
+    rows = [each.actors[chain[0]].rows for each in runs]
     if not all(rows) or not cost:
         return 1.0
-    whole, near, far = (
+    whole, before, after, near, far = (
         _execute_ns(each, chain) / count
-        for each, count in zip((run, together, _part_of(apart, chain)), rows, strict=True)
+        for each, count in zip((*runs[:-1], _part_of(apart, chain)), rows, strict=True)
     )
-    ratio = far / slowed(chain, cost, run, contention) / near if near else 1.0
+    far /= slowed(chain, cost, run, contention)
+    slower = max(before, after)
+    ratio = far / near if far < near else max(far / slower, 1.0) if slower else 1.0
     less = (1 - ratio) * min(whole / cost, 1.0)
     return round(1 - less, 4) if abs(less) > NEARLY else 1.0
 

@@ -36,7 +36,7 @@ def run(cpu_ns: int, **actors: tuple[int, ...]) -> WholeRun:
 
 def apart(cost: float, together: WholeRun, alone: WholeRun, contention: float = 1.0) -> float:
     """Of `count`, which has a core to itself in the run `alone`."""
-    return apart_of(["count"], cost, together, together, alone, contention)
+    return apart_of(["count"], cost, together, (together, together), alone, contention)
 
 
 def test_all_operators_together_take_the_processor_time_of_the_run() -> None:
@@ -173,9 +173,12 @@ def test_rows_from_another_core_may_cost_a_chain_more_than_it_saves() -> None:
         1 - (1 - 1.5 / (1 + 0.3 * beside)) * 40 / 70, abs=1e-4
     )
     slower = run(2000, lines=(0, 10, 600, 600), count=(10, 0, 1000, 800))
-    assert apart_of(["count"], 70.0, together, slower, alone, 1.0) == pytest.approx(
+    assert apart_of(["count"], 70.0, together, (slower, slower), alone, 1.0) == pytest.approx(
         1 - 0.25 * 40 / 70, abs=1e-4
     ), "the runs beside it say how fast the machine was"
+    assert apart_of(["count"], 70.0, together, (together, slower), alone, 1.0) == 1.0, (
+        "one of them was as slow, so this was the machine"
+    )
 
 
 def test_hand_overs_do_not_count_what_the_other_core_takes() -> None:
@@ -193,10 +196,17 @@ def test_a_run_beside_a_copy_says_what_the_copy_has_done() -> None:
 
 def test_contention_is_what_a_row_takes_more_while_another_core_has_the_same_work() -> None:
     one, crowded = run(1000, lines=(0, 100, 0)), run(1300, lines=(0, 100, 0))
-    assert contention_of(graph(1), one, crowded) == pytest.approx(1.3)
-    assert contention_of(graph(1), one, run(1040, lines=(0, 100, 0))) == 1.0
-    assert contention_of(graph(1), crowded, one) == 1.0, "a machine that has become faster"
-    assert contention_of(graph(1), one, WholeRun(0, {})) == 1.0, "there is no other core"
+    slow, none = run(1200, lines=(0, 100, 0)), WholeRun(0, {})
+    assert contention_of(graph(1), [(one, crowded), (one, crowded)]) == pytest.approx(1.3)
+    assert contention_of(graph(1), [(one, crowded), (slow, crowded)]) == pytest.approx(1.3 / 1.2, abs=1e-4), (
+        "the least"
+    )
+    assert contention_of(graph(1), [(one, run(1040, lines=(0, 100, 0)))]) == 1.0
+    assert contention_of(graph(1), [(crowded, one)]) == 1.0, "a machine that has become faster"
+    assert contention_of(graph(1), [(one, crowded), (one, none)]) == pytest.approx(1.3), (
+        "one pair was not measured"
+    )
+    assert contention_of(graph(1), [(one, none)]) == 1.0, "there is no other core"
 
 
 def test_hand_overs_are_what_a_chain_takes_more_outside_its_hooks_beside_other_workers() -> None:
