@@ -23,10 +23,11 @@ class Ticks:
     Args:
         every: how often.
         unit_ns: nanoseconds of a unit of the event time.
-        streams: all streams of the program.
+        streams: all streams of the program; where several replicas of a source may bring a stream, each one's part is a stream
+            of its own. `moved` adds those that it names.
     """
 
-    def __init__(self, every: Every, unit_ns: int, streams: Iterable[Hashable]) -> None:
+    def __init__(self, every: Every, unit_ns: int, streams: Iterable[Hashable] = ()) -> None:
         self.period, self.offset = every.units(unit_ns)
         self._streams = {name: _Stream() for name in streams}
         self._next: int | None = None
@@ -43,7 +44,8 @@ class Ticks:
 
     def moved(self, stream: Hashable, first: int, last: int, bound: int) -> None:
         """What is known of a stream: time of its first row and of the last so far, NOTHING without one; its promise."""
-        each = self._streams[stream]
+        if (each := self._streams.get(stream)) is None:
+            each = self._streams[stream] = _Stream()
         each.first, each.last, each.bound = first, last, max(each.bound, bound)
 
     def due(self) -> list[int]:

@@ -87,6 +87,25 @@ def test_a_stream_that_a_field_tells_goes_on_though_another_replica_has_ended(
     assert result["out"] == sequential(ValueBarrier(), {"barriers": [marks], "values": plain})
 
 
+@pytest.mark.parametrize("first", ["short", "long"])
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
+def test_ticks_go_on_though_another_replica_of_the_source_has_ended(
+    transport: str, workers: int, first: str
+) -> None:
+    """Any replica of the source may bring any stream, so ticks follow the rows of all of them."""
+    short = [Tagged("north", time, 1) for time in range(5)]
+    long = [Tagged("south", time, 1) for time in range(3_000)]
+    found = Topology("sums")
+    parts = {"0": short, "1": long} if first == "short" else {"0": long, "1": short}
+    values = found.actor(
+        "values", "memory-source", items=parts, event=Tagged, replicas=2, stream="stream", time_unit="us"
+    )
+    found.actor("sum", SumOfEach, [{"from": values.source, "order": "dependency"}], plan_workers=1)
+    found.actor("out", "memory-sink", ["sum"])
+    result = found.run(transport=transport, workers=workers, batch_size=10)
+    assert result["out"] == [Each(at, 15 if at == 10 else 10) for at in range(10, 3_000, 10)] + [Each(-1, 10)]
+
+
 def test_the_reference_calls_update_alone_and_verify_holds_batches_to_it() -> None:
     assert topology("reference", Lies).run(batch_size=100)["out"] == EXPECTED
     plans = {"actors.sum.plan": ["reference", "sequential"]}

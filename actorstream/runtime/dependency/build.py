@@ -93,7 +93,7 @@ class ProgramBuilder:
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, calls, protocol)
         found.ticks = {
-            deployment.tags.index(tag): Ticks(every, unit_ns, range(len(deployment.streams)))
+            deployment.tags.index(tag): Ticks(every, unit_ns)
             for tag, every in deployment.ticks.items()
             if deployment.responsible[tag] == number
         }
