@@ -206,13 +206,9 @@ class TimestampMerge:
         rows.buffer()
         head = rows.lane.channel.peek()
         assert head is not None, "it is there still"
-        crowded = rows.is_crowded(self.most_tied)
-        if not self._take_in(rows, head):
-            return
-        if crowded:
-            rows.put_aside()
-        else:
-            rows.buffer()
+        keep = rows.put_aside if rows.is_crowded(self.most_tied) else rows.buffer
+        if self._take_in(rows, head):
+            keep()
 
     def _relieve(self, view: View) -> bool:
         """Lets rows leave their channels if all of them are tied at the time that is waited on, or, while a barrier is
@@ -376,6 +372,8 @@ class MergeReader:
 
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         self.merge.restore(snapshot["lanes"], schemas)
+        for rows in self.merge.lanes if self._idles else ():
+            rows.least = self.last  # what an idle lane brings from before it was late before the checkpoint, too
         if snapshot["tied"] is not None:
             for lane, (saved,) in by_lane([snapshot["tied"]], self.merge.lanes):
                 self.ties.restore(saved_rows(schemas[lane.input], saved), lane)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from actorstream.events.schema import Schema
 from actorstream.native.scalegate import ScaleGate
 from actorstream.ordering.none import NoOrder
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.inbox import TimestampInbox
@@ -246,21 +247,41 @@ Ranked = tuple[int, int, int, int]
 FRONTIER_END = 2**63 - 1
 
 
-class Merged:
-    """Lanes of sorted rows, driven by hand. `ended`, `promised`: what each lane's producer has said."""
+class Late(Ports):
+    """Keeps the numbers of late rows. Lanes may be idle."""
 
-    def __init__(self, lanes: list[list[Ranked]], ranks: list[int]) -> None:
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def tell_idle(self, count: int) -> None:
+        """Nobody asks."""
+
+    def late(self, batch: Any) -> None:
+        self.numbers += [int(number) for number in batch["n"]]
+
+
+class Merged:
+    """Lanes of sorted rows, driven by hand. `ended`, `promised`: what each lane's producer has said. `ports`: unless given, no
+    lane may be idle."""
+
+    def __init__(self, lanes: list[list[Ranked]], ranks: list[int], ports: Ports | None = None) -> None:
         self.left, self.ended = [list(rows) for rows in lanes], [False] * len(lanes)
         self.ranks, self.came, self.out = ranks, list[Ranked](), list[Ranked]()
         self.channels = [Scripted([]) for _ in lanes]
+        for channel in self.channels:
+            channel.words += [0] * (IDLE_WORD + 1 - len(channel.words))
         orders = [RowOrder(rank=rank, columns=("_position",), local=True) for rank in ranks]
         rows = [
-            LaneRows(InLane(at, f"input{rank}", channel, lambda frame: frame.payload), order, Waiting())
+            LaneRows(
+                InLane(at, f"input{rank}", channel, lambda frame: frame.payload, idles=ports is not None),
+                order,
+                Waiting(),
+            )
             for at, (channel, order, rank) in enumerate(zip(self.channels, orders, ranks))
         ]
         schemas = dict.fromkeys(ranks, Schema.of(Numbered).with_system(("_position",)))
         merge = TimestampMerge(rows, MergedRuns(ranks, schemas, ties=1), np.zeros(64, np.int64))
-        self.reader = MergeReader(merge, Ports(), 0)
+        self.reader = MergeReader(merge, ports or Ports(), 0)
         self.inbox = TimestampInbox(self.reader, [], NoOrder([]), {})
         self.known = {row[2]: row for rows in lanes for row in rows}
 
@@ -397,3 +418,23 @@ def test_the_gate_is_looked_at_if_something_has_come_and_not_else(monkeypatch: p
     assert (not looked(), [row[0] for row in merged.out]) == (True, [5, 6])
     assert looked(1, 0)  # the ends
     assert [row[0] for row in merged.out] == [5, 6, 7]
+
+
+def test_what_an_idle_lane_brings_too_late_is_late_in_the_run_that_goes_on_as_well() -> None:
+    first = Merged([[(90, 0, 0, 0), (100, 0, 1, 0)], []], [0, 1], Late())
+    first.channels[1].words[IDLE_WORD] = 1
+    first.arrive(0, 2)
+    first.promise(0)
+    first.drain()
+    assert [number for _, _, number, _ in first.out] == [0, 1]
+
+    late = Late()
+    again = Merged([[(110, 0, 2, 0)], [(50, 1, 3, 1), (105, 1, 4, 1)]], [0, 1], late)
+    again.inbox.restore(first.inbox.snapshot())
+    again.arrive(1, 2)
+    again.arrive(0, 1)
+    for lane in (0, 1):
+        again.arrive(lane, 1)  # its end
+    again.drain()
+    assert late.numbers == [3]
+    assert [number for _, _, number, _ in again.out] == [4, 2]
