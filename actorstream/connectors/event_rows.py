@@ -58,6 +58,13 @@ class EventRows:
             self.close()
         return self._batch(made)
 
+    @property
+    def waits_since(self) -> int | None:
+        """When the oldest row of a live source came that was not read, by the wall clock in ns; None: there is none."""
+        from actorstream.connectors.live import Pump
+
+        return self._reader.waits_since if isinstance(self._reader, Pump) else None
+
     def close(self) -> None:
         """Stops what reads a live source."""
         from actorstream.connectors.live import Pump

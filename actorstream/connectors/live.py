@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.size import estimate
@@ -27,8 +28,8 @@ class Pump:
 
     def __init__(self, events: AsyncIterator[Any], skip: int, places: Places | None, only: str) -> None:
         self._events, self._skip, self._places, self._only = events, skip, places, only
-        self._waiting: deque[tuple[Any, int]] = deque()
-        """Events, each with its bytes."""
+        self._waiting: deque[tuple[Any, int, int]] = deque()
+        """Events, each with its bytes, and the wall clock, in ns, when it came."""
         self._bytes = 0
         self._task: Any = None
         self._arrived: Any = None
@@ -52,11 +53,16 @@ class Pump:
             return []
         taken = []
         for _ in range(min(most, len(self._waiting))):
-            event, size = self._waiting.popleft()
+            event, size, _ = self._waiting.popleft()
             taken.append(event)
             self._bytes -= size
         self._room.set()
         return taken
+
+    @property
+    def waits_since(self) -> int | None:
+        """When the oldest event came that nobody has taken, by the wall clock in ns; None: there is none."""
+        return self._waiting[0][2] if self._waiting else None
 
     def close(self) -> None:
         """Ends the generator; its `finally` blocks run in the loop."""
@@ -77,7 +83,7 @@ class Pump:
                     self._skip -= 1
                     continue
                 size = estimate(event)
-                self._waiting.append((event, size))
+                self._waiting.append((event, size, time_ns()))
                 self._bytes += size
                 self._arrived.set()
                 while len(self._waiting) >= LIMIT or self._bytes >= TAKEN_BYTES:

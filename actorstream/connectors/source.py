@@ -197,6 +197,8 @@ class Source(Actor):
         if schema is None or schema.event_time is None:
             return None
         slack = self.max_out_of_orderness or timedelta(0)
+        if (since := self._event_rows.waits_since) is not None:
+            now_ns = min(now_ns, since)  # rows wait here because the output is full: they came in time
         return (now_ns - slack // timedelta(microseconds=1) * 1000) // schema.time_unit_ns
 
     def native_rows(self, rows: int) -> NativeRows | None:

@@ -51,6 +51,8 @@ def plan_programs(graph: Graph, assignment: Assignment, processes: int) -> list[
         rates: dict[tuple[int, Tag], float] = {}
         for edge in actor.inputs:
             own = _Input(graph.actors[edge.producer], edge, program.taggings()[edge.name], assignment)
+            if any(each.order == "timestamp" for each in graph.consumers(edge.producer)):
+                own.check_unmerged(actor.name)
             rates.update({(len(streams) + place, tag): rate for (place, tag), rate in own.rates.items()})
             streams += own.streams
         tree = _read_file(actor.planning)
@@ -80,6 +82,14 @@ class _Input:
         self.values = [str(value) for value in listed]
         self.streams = [self._stream(place, assignment, looked) for place in range(len(self.values))]
         self.rates = self._rates(instance, looked, whole=whole)
+
+    def check_unmerged(self, program: str) -> None:
+        """Raises ConfigurationError if partitions are streams of the program and a replica has several: it merges them by time
+        for a consumer in timestamp order, and rows no longer say which stream they belong to."""
+        if not self.field and len(self.partitions) > self.node.replicas:
+            what = f"its {len(self.partitions)} partitions are streams of {program!r}, and another input has timestamp order"
+            allowed = f"replicas = {len(self.partitions)}, `stream` (a field that tells the streams), or two sources"
+            raise ConfigurationError(Problem(f"actors.{self.node.name}", what, allowed))
 
     def _look(self, instance: Any, *, whole: bool) -> Survey | None:
         """What the rows hold: all of them, or a sample of a source at rest; None: not looked at."""

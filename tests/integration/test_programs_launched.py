@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import os
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
-from actorstream.dgs import Program
+from actorstream.actors.actor import Actor
+from actorstream.connectors.source import Source
+from actorstream.dgs import Program, Tag, Tags
 from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
 from actorstream.launch.run import run_job
@@ -222,3 +227,80 @@ def test_the_command_line_runs_a_program_in_two_processes(tmp_path: Path) -> Non
     with (tmp_path / "sums.csv").open(newline="") as file:
         rows = [Sum(*map(int, row.values())) for row in csv.DictReader(file)]
     assert rows == EXPECTED
+
+
+class Silent(Source):
+    """A hundred values, then none. Promises a hundred more each time it is told that its promise has come, and ends then."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Value}
+
+    def __init__(self, hears: int, time_unit: str) -> None:
+        super().__init__(time_unit=time_unit)
+        self.hears, self.done = hears, 0
+
+    async def read(self, max_rows: int) -> Batch | None:  # type: ignore[override]
+        while 0 < self.done < 500:
+            await asyncio.get_running_loop().run_in_executor(None, os.read, self.hears, 1)
+            self.done += 100
+        if self.done:
+            return None
+        self.done = 100
+        return Batch.of_events(self.row_schema(), [Value(time, 1) for time in range(100)])
+
+    def lower_bound(self, now_ns: int) -> int:
+        return self.done
+
+
+class Counts(Program):
+    """The number of values so far, behind each."""
+
+    class State(msgspec.Struct):
+        count: int = 0
+
+    tags: ClassVar = {"values": "value"}
+
+    def depends(self, one: Tag, other: Tag) -> bool:
+        return True
+
+    def update(self, state: State, event: Value, tag: Tag) -> Each:
+        state.count += 1
+        return Each(event.ts, state.count)
+
+    def fork(self, state: State, left: Tags, right: Tags) -> tuple[State, State]:
+        return state, self.State()
+
+    def join(self, left: State, right: State) -> State:
+        return self.State(left.count + right.count)
+
+
+class TellsAsync(Actor):
+    """Tells the source when its promise has come."""
+
+    def __init__(self, told: int) -> None:
+        self.told = told
+
+    def on_event(self, event: Each) -> Each:
+        return event
+
+    async def on_heartbeat(self, frontier: int) -> None:  # type: ignore[override]
+        await asyncio.sleep(0)
+        if frontier in range(100, 501, 100):
+            os.write(self.told, b"x")
+
+
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
+def test_an_async_hook_for_event_time_behind_a_program_is_called_though_no_row_comes(
+    transport: str, workers: int
+) -> None:
+    hears, told = os.pipe()
+    try:
+        found = Topology("silent")
+        values = found.actor("values", Silent, hears=hears, time_unit="us")
+        found.actor("sum", Counts, [{"from": values.source, "order": "dependency"}], plan_workers=1)
+        found.actor("tells", TellsAsync, ["sum"], told=told)
+        found.actor("out", "memory-sink", ["tells"])
+        result = found.run(transport=transport, workers=workers)
+    finally:
+        os.close(hears)
+        os.close(told)
+    assert result["out"] == [Each(at, at + 1) for at in range(100)]

@@ -132,7 +132,7 @@ class PlanWorkers:
 
     def _tick(self, worker: TreeWorker) -> None:
         """Makes the ticks that have become certain."""
-        known = [((lane.lane.index, stream), *lane.course(words)) for lane, stream, words in worker.tick_streams]
+        known = [((lane.lane.index, of), *lane.course(words)) for lane, of, words in worker.tick_streams]
         for tag, ticks in worker.ticks.items():
             before = ticks.bound
             for stream, first, last, bound in known:

@@ -373,7 +373,7 @@ class MergeReader:
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         self.merge.restore(snapshot["lanes"], schemas)
         for rows in self.merge.lanes if self._idles else ():
-            rows.least = self.last  # what an idle lane brings from before it was late before the checkpoint, too
+            rows.least = self.last  # what an idle lane brings from before that is late, as it was
         if snapshot["tied"] is not None:
             for lane, (saved,) in by_lane([snapshot["tied"]], self.merge.lanes):
                 self.ties.restore(saved_rows(schemas[lane.input], saved), lane)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
+from time import time_ns
 from typing import Any, ClassVar
 
 import pytest
@@ -276,6 +277,24 @@ async def test_a_live_source_does_not_run_ahead_without_bound() -> None:
 def test_a_clocked_source_promises_the_clock_less_what_rows_may_take(unit: str, expected: int) -> None:
     source = Clocked(time_unit=unit, event_time="at", max_out_of_orderness=timedelta(milliseconds=250))
     assert source.lower_bound(99_999_999_999) == expected
+
+
+async def test_a_clocked_source_does_not_promise_past_rows_that_came_and_were_not_read() -> None:
+    class Three(Clocked):
+        async def events(self) -> AsyncIterator[Happened]:
+            for at in range(3):
+                yield Happened(at)
+
+    begun = time_ns()
+    source = Three(max_out_of_orderness=timedelta(0), time_unit="ns")
+    source.open(source.partitions())
+    assert await source.read(1) is not None
+    later = time_ns() + 10**12
+    waits = source.lower_bound(later)
+    assert waits is not None
+    assert begun <= waits <= time_ns(), "two rows wait, as they would while the output is full"
+    assert await source.read(9) is not None
+    assert source.lower_bound(later) == later
 
 
 def test_a_clocked_source_must_say_how_long_rows_take() -> None:

@@ -77,7 +77,7 @@ def planned(
         (tmp_path / "in").mkdir(exist_ok=True)
         (tmp_path / "in" / f"{number}.csv").write_text("\n".join(lines) + "\n")
     file = tmp_path / "topology.toml"
-    kind = "" if "type" in source else 'type = "csv-source"\npath = "in"\n'
+    kind = "" if source.startswith("type") else 'type = "csv-source"\npath = "in"\n'
     file.write_text(
         f'[actors.events]\n{kind}event = "{__name__}:{event.__name__}"\n{source}\n'
         f'[actors.count]\ntype = "{__name__}:Counters"\n{program}\n'
@@ -132,6 +132,17 @@ def test_replicas_of_a_source_are_places(tmp_path: Path) -> None:
     assert [each.process for each in made.streams] == [0, 1]
     tree = {tag_text(made, tag): worker.process for worker in made.workers for tag in worker.tags}
     assert tree == {"i(7)@events/0": 0, "i(-3)@events/1": 1}
+
+
+def test_files_that_are_streams_and_are_merged_for_another_input_are_refused(tmp_path: Path) -> None:
+    merged = '[actors.other]\ntype = "null-sink"\ninputs = [{ from = "events", order = "timestamp" }]'
+    two = [ROWS[:1], ROWS[3:]]
+    with pytest.raises(
+        ConfigurationError, match=r"its 2 partitions are streams of 'count', and another .*replicas = 2"
+    ):
+        planned(tmp_path, merged, rows=two)
+    assert len(planned(tmp_path, f"replicas = 2\n{merged}", rows=two).streams) == 2
+    assert len(planned(tmp_path, f'stream = "stream"\n{merged}', rows=two).streams) == 1
 
 
 def test_a_stream_that_two_replicas_read_is_refused(tmp_path: Path) -> None:
