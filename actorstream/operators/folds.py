@@ -173,6 +173,13 @@ class Mean(Fold):
     def value(self) -> Any:
         return self.state[0] / self.state[1] if self.state[1] else None
 
+    def snapshot(self) -> Any:
+        return [str(self.state[0]), self.state[1]]  # msgpack carries no integer beyond 64 bits
+
+    def restore(self, snapshot: Any) -> None:
+        total, count = snapshot
+        self.state = (int(total), count)
+
 
 class Extreme(Fold):
     """min or max; nan if there is one."""

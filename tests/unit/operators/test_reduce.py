@@ -149,6 +149,23 @@ def test_the_value_of_all_rows_is_the_one_after_the_last_row(values: list[float 
         assert zeros or repr(found) == repr(wanted), text
 
 
+@pytest.mark.parametrize("value", [2**62, -(2**62)])
+def test_a_running_mean_goes_on_from_a_snapshot_also_when_its_sum_has_left_int64(value: int) -> None:
+    rows = Batch.of_events(Trade, [Trade(0, 0.0, value, "buy")] * 20)
+    half = started("mean(quantity)", rows.schema, running=True)
+    half.add(rows, True)
+    other = started("mean(quantity)", rows.schema, half.snapshot(), running=True)
+    other.add(rows, True)
+    assert result(other) == (float(value),)
+
+
+def test_a_running_mean_goes_on_from_a_snapshot_that_keeps_its_sum_as_a_number() -> None:
+    rows = Batch.of_events(Trade, [Trade(0, 0.0, 5, "buy")])
+    reduction = started("mean(quantity)", rows.schema, [2, None, [[7, 2]]], running=True)
+    reduction.add(rows, True)
+    assert result(reduction) == (4.0,)
+
+
 def test_without_rows_only_counts_and_sums_have_a_value() -> None:
     nothing = {"where": "price < 0"}
 
