@@ -105,6 +105,16 @@ def test_texts_that_are_neither_first_nor_last_any_more_leave_no_state_behind(ki
     assert found == [(key, f"text 0 {key}", f"text 39 {980 + key}") for key in range(20)]
 
 
+def test_a_window_that_a_late_row_did_not_change_says_nothing_again_behind_a_snapshot():
+    keys = {"window": {"type": "sliding", "size": 10, "slide": 5}, "allowed_lateness": 10, "emit": "updates"}
+    fed = Fed(**keys)
+    fed.rows((7, 0, 1))
+    assert fed.watermark(15) == [(0, 10, 0, 1), (5, 15, 0, 1)]
+    fed.rows((7, 0, 5), mark=21)  # the first window does not take it any more
+    restored = Fed(fed.actor.snapshot(), **keys)
+    assert fed.watermark(18) == restored.watermark(18) == [(5, 15, 0, 6)]
+
+
 def test_a_snapshot_is_of_plain_values_that_msgpack_can_carry():
     import msgspec
 
