@@ -259,6 +259,15 @@ def latest_of(panes: Panes) -> int:
     return lib.as_panes_latest(panes._panes)  # type: ignore[no-any-return]
 
 
+def marked_of(panes: Panes, groups: Numbers) -> npt.NDArray[np.bool_]:
+    """Of the pane that `select` opened: which of these groups have got rows that no `unmark` has forgotten."""
+    out = np.zeros(len(groups), np.bool_)
+    if len(groups):
+        marks = ffi.from_buffer("uint8_t[]", out)
+        lib.as_panes_marked(panes._panes, uint32s(groups), len(groups), marks)
+    return out
+
+
 def _took(status: int) -> bool:
     """Whether the rows were added; False: some are late."""
     if status == _AGAIN:

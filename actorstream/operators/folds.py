@@ -11,7 +11,7 @@ import numpy as np
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native.total import Total
-from actorstream.operators.expressions import AggregateCall, RowError, Type
+from actorstream.operators.expressions import AggregateCall, RowErrors, Type
 from actorstream.operators.expressions.types import FLOAT, INT
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -88,7 +88,7 @@ class Count(Fold):
 
 
 class Sum(Fold):
-    """Integers exactly, whatever their size in between."""
+    """Integers, whose sum after each row fits int64: `check_sums` has found the rows that this is not true of."""
 
     def add(self, rows: int, values: Column | None) -> None:
         assert values is not None
@@ -96,19 +96,39 @@ class Sum(Fold):
         if len(numbers):
             self.state = added(self.state or 0, numbers)
 
-    def value(self) -> Any:
-        if isinstance(self.state, int) and not INT_MIN <= self.state <= INT_MAX:
-            raise RowError(f"the sum {self.state} does not fit int64; sum(float(...)) has no such limit")
-        return self.state
-
     def running(self, rows: int, values: Column | None) -> Sequence[Any] | np.ndarray:
         assert values is not None
-        numbers, before = present(values), self.state or 0
-        if values.validity is not None or rows == 0 or _may_overflow(before, numbers):
+        if values.validity is not None or rows == 0:
             return super().running(rows, values)
-        sums = np.add.accumulate(np.concatenate(([before], numbers.astype(np.int64))))[1:]
+        numbers = present(values).astype(np.int64)
+        sums = np.add.accumulate(np.concatenate(([self.state or 0], numbers)))[1:]
         self.state = sums[-1].item()
         return sums
+
+    def may_overflow(self, values: Column) -> bool:
+        """Whether a sum after some of these rows might not fit int64; False: all do."""
+        numbers = present(values)
+        return len(numbers) > 0 and _may_overflow(self.state or 0, numbers)
+
+
+def check_sums(sums: Sequence[tuple[Sum, Column]]) -> None:
+    """RowErrors: the rows after which one of several sums would not fit int64, if each of them is left out of all sums. Nothing
+    is taken, so which rows these are does not depend on batches."""
+    if not any(fold.may_overflow(values) for fold, values in sums):
+        return
+    before = [fold.state or 0 for fold, _ in sums]
+    rows: list[int] = []
+    messages: list[str] = []
+    for row, own in enumerate(zip(*(values.tolist() for _, values in sums))):
+        after = [total + (value or 0) for total, value in zip(before, own)]
+        wrong = [total for total in after if not INT_MIN <= total <= INT_MAX]
+        if wrong:
+            rows.append(row)
+            messages.append(f"the sum {wrong[0]} does not fit int64; sum(float(...)) has no such limit")
+        else:
+            before = after
+    if rows:
+        raise RowErrors(np.array(rows, np.uint32), messages.__getitem__)
 
 
 class FloatSum(Fold):
@@ -172,6 +192,13 @@ class Mean(Fold):
 
     def value(self) -> Any:
         return self.state[0] / self.state[1] if self.state[1] else None
+
+    def snapshot(self) -> Any:
+        return [str(self.state[0]), self.state[1]]  # msgpack carries no integer beyond 64 bits
+
+    def restore(self, snapshot: Any) -> None:
+        total, count = snapshot
+        self.state = (int(total), count)
 
 
 class Extreme(Fold):

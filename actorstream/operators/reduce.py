@@ -25,7 +25,7 @@ from actorstream.operators.chain_end import Admission
 from actorstream.operators.checks import one_of, same_inputs
 from actorstream.operators.expressions import ExpressionError, RowErrors, compile_call
 from actorstream.operators.failed_rows import fail_event, without_failed
-from actorstream.operators.folds import ARITIES, RUNNING, Fold, column_of, fold_of
+from actorstream.operators.folds import ARITIES, RUNNING, Fold, Sum, check_sums, column_of, fold_of
 from actorstream.operators.functions import (
     NativeColumns,
     declared,
@@ -178,7 +178,7 @@ class Reduction:
     schema: Schema
 
     def add(self, batch: Batch, running: bool) -> Batch | None:
-        """Takes rows; `running`: answers the value after each."""
+        """Takes rows; `running`: answers the value after each. RowErrors: these rows have none, and nothing was taken."""
         raise NotImplementedError
 
     def prepare(self, batch: Batch) -> Prepared | None:
@@ -221,6 +221,9 @@ class Aggregates(Reduction):
             name: call.arguments[0].evaluate(batch) if call.arguments else None
             for name, call in self._calls.items()
         }
+        if running:
+            given = ((fold, values[name]) for name, fold in self._folds.items())
+            check_sums([(fold, own) for fold, own in given if isinstance(fold, Sum) and own is not None])
         if self._group is not None:
             self._group.add(batch)
         self._rows += batch.rows

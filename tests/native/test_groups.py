@@ -130,6 +130,28 @@ def test_integer_keys_stay_right_as_their_range_grows_and_shrinks(ranges, seed):
     assert kinds <= {"direct", "number"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "batches"),
+    [
+        (Kind.UINT64, [[2**64 - 1], [0, 1, 2]]),
+        (Kind.UINT64, [[3], [2], [2**64 - 1]]),
+        (Kind.UINT64, [[2**64 - 3], [2**64 - 2], [0]]),
+        (Kind.INT64, [[2**63 - 1], [-(2**63)]]),
+        (Kind.INT64, [[-(2**63) + 3], [-(2**63) + 2], [2**63 - 1]]),
+        (Kind.INT64, [[5], [4], [-1, 0]]),
+    ],
+)
+def test_integer_keys_are_in_order_at_both_ends_of_their_type_whatever_the_batches(kind, batches):
+    groups = Groups([(column(kind, []).how, False)])
+    for keys in batches:
+        groups.find(operands([column(kind, keys)]), len(keys))
+        if groups.crowded:
+            groups.renumber()
+    given = {key for keys in batches for key in keys}
+    listed = [key for (key,) in keys_of(groups, [kind], groups.order())]
+    assert [key for key in listed if key in given] == sorted(given)
+
+
 def test_keys_that_lie_close_together_are_numbered_directly():
     groups = Groups([(column(Kind.INT32, []).how, False)])
     values = column(Kind.INT32, [5, 7, 5, 9])

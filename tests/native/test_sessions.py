@@ -268,6 +268,26 @@ def test_distinct_values_of_a_long_session_do_not_stay_as_often_as_they_come():
     assert sessions.distinct(0, np.zeros(1, np.uint32)).tolist() == [700]
 
 
+def test_distinct_values_are_looked_through_again_once_they_have_doubled_and_not_before():
+    sessions = Sessions([], CellProgram([kernels.SIGNED], [Accumulator(cells.DISTINCT, 0)]), gap=10)
+
+    def kept(*values: int) -> int:
+        """How many values there are once these have come, too."""
+        rows = len(values)
+        sessions.add(operands([column(Kind.INT64, [1] * rows), column(Kind.INT64, list(values))]), rows, 0)
+        sessions.peek()
+        found = len(sessions.lists(0, np.zeros(1, np.uint32))[1])
+        sessions.forget()
+        return found
+
+    assert kept(*range(1023, 0, -1)) == 1023
+    assert kept(7) == 1023  # of 1,024
+    assert kept(*[7] * 1024) == 2047
+    assert kept(7) == 1023  # of 2,048
+    sessions.due(EVERYTHING)
+    assert sessions.distinct(0, np.zeros(1, np.uint32)).tolist() == [1023]
+
+
 @pytest.mark.parametrize("time", [-1, 2**62])
 def test_times_that_are_none_change_nothing(time):
     sessions = Sessions([], CellProgram([], []), gap=10)

@@ -72,6 +72,8 @@ int64_t as_panes_count(const as_panes *panes);
 /* Opens pane `at` alone; answers how many groups as_panes_take has at the most. *bound: what no sum in it
    passes. */
 int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *tag, double *bound);
+/* Whether groups are marked in the open pane: one byte a group. */
+void as_panes_marked(const as_panes *panes, const uint32_t *group, int64_t rows, uint8_t *marked);
 /* The pairs of a DISTINCT step of the open pane; answers how many. `group` NULL: only that. */
 int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value);
 /* The values of a VALUES step of some groups of the open pane: offsets[rows + 1] from 0, and with `value`

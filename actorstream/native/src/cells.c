@@ -8,7 +8,7 @@
 
 #define TOP ((uint64_t)1 << 63)
 #define AHEAD 8     /* rows whose lists are fetched ahead */
-#define DEDUPE 1024 /* values from which lists of distinct ones are cleaned whenever they have doubled */
+#define DEDUPE 1024 /* values from which lists of distinct ones are cleaned once they have doubled */
 
 static bool valid_user(const as_program *program, const as_step *step) {
     if (step->first > AS_PROGRAM_ARGUMENTS || step->count == 0 || step->count > AS_PROGRAM_ARGUMENTS - step->first)
@@ -215,7 +215,11 @@ static void add_position(const as_program *program, const as_step *step, const a
     }
 }
 
+/* Cleans a list whose length is a power of two, unless more than half of it is what the last time left: without that, a list
+   of 1,023 distinct values would be sorted again for every value that comes. */
 static int dedupe(as_chunk *chunk, as_lists *lists, uint64_t *list) {
+    if (as_lists_ascend(lists, list, list[1] / 2 + 1))
+        return AS_OK;
     if (chunk->spare_room < list[1]) {
         uint64_t *spare = realloc(chunk->spare, list[1] * 2 * sizeof *spare);
         if (spare == NULL)

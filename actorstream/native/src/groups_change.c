@@ -74,10 +74,14 @@ static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map) 
     const uint64_t most = direct_most(found.keys), needed = found.greatest - found.least;
     if (needed >= most)
         return false;
-    /* room on the side where keys were missing */
+    /* room on the side where keys were missing, and none past the least and the greatest key there can be: the numbers are
+       the order of the keys */
     const bool below =
         groups->pending && groups->kind == AS_GROUPS_DIRECT && (groups->pending_low ^ flip) < (groups->base ^ flip);
-    const uint64_t base = (found.least ^ flip) - (below ? (most - needed) / 2 : 0);
+    const uint64_t wanted = below ? (most - needed) / 2 : 0;
+    const uint64_t least = found.least - (wanted < found.least ? wanted : found.least);
+    const uint64_t span = most - 1 < UINT64_MAX - least ? most : UINT64_MAX - least + 1;
+    const uint64_t base = least ^ flip;
     uint64_t count = 0;
     for (uint64_t group = 0; group < groups->count; group++) {
         if (alive != NULL && !alive[group]) {
@@ -91,7 +95,7 @@ static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map) 
     drop_slots(groups);
     groups->kind = AS_GROUPS_DIRECT;
     groups->base = base;
-    groups->span = most;
+    groups->span = span;
     groups->count = count;
     groups->alive = found.keys;
     return true;

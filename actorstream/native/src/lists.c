@@ -1,6 +1,5 @@
 /* Lists of values in one pool: see lists.h. */
 #include "lists.h"
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "status.h"
@@ -202,6 +201,21 @@ static void overwrite(as_lists *lists, uint64_t *list, const uint64_t *value, ui
 static int ascending(const void *a, const void *b) {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
     return (first > second) - (first < second);
+}
+
+bool as_lists_ascend(const as_lists *lists, const uint64_t *list, uint64_t count) {
+    uint64_t chunk = NONE, own, before = 0, seen = 0;
+    for (const uint64_t *value; seen < count && (value = as_lists_next(lists, list, &chunk, &own)) != NULL;
+         seen += own) {
+        if (own > count - seen)
+            own = count - seen;
+        for (uint64_t i = 0; i < own; i++) {
+            if (seen + i > 0 && value[i] <= before)
+                return false;
+            before = value[i];
+        }
+    }
+    return true;
 }
 
 void as_lists_distinct(as_lists *lists, uint64_t *list, uint64_t *spare) {

@@ -14,6 +14,7 @@
  */
 #ifndef ACTORSTREAM_LISTS_H
 #define ACTORSTREAM_LISTS_H
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LIST_CLASSES = 9 }; /* the chunks of the last one take 4 KiB */
@@ -37,7 +38,9 @@ uint64_t *as_lists_next(const as_lists *lists, const uint64_t *list, uint64_t *c
 uint64_t as_lists_read(const as_lists *lists, const uint64_t *list, uint64_t *out);
 /* Gives the list's chunks back. */
 void as_lists_free(as_lists *lists, uint64_t *list);
-/* Leaves one of each value (in any order), using `spare` with room for all. */
+/* Leaves one of each value, ascending, using `spare` with room for all. */
 void as_lists_distinct(as_lists *lists, uint64_t *list, uint64_t *spare);
+/* Whether each of the first `count` values is above the one before it. */
+bool as_lists_ascend(const as_lists *lists, const uint64_t *list, uint64_t count);
 uint64_t as_lists_bytes(const as_lists *lists);
 #endif

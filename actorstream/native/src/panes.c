@@ -293,6 +293,8 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
         }
     }
     int status = as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
+    if (status == AS_OK) /* a pane that stays refers to few of the texts that its rows have had */
+        status = as_panes_forget_texts(panes);
     if (status == AS_OK && first == last && as_panes_counts_places(panes, parts.key, rows))
         return as_panes_count_places(panes, parts.key, rows, first, tag);
     const bool large = as_groups_count(panes->groups) * pane_words(panes) * 8 > FETCH_FROM;

@@ -84,4 +84,7 @@ int as_panes_count_places(as_panes *panes, const as_operand *key, int64_t rows, 
 int as_panes_renumber(as_panes *panes);
 /* Makes the cells of all panes wide. AS_OK | AS_E_MEMORY. */
 int as_panes_widen(as_panes *panes);
+/* Forgets texts that rows have had and no cell refers to any more, once they are many: between batches, amortised O(1) a
+   text. AS_OK | AS_E_MEMORY. */
+int as_panes_forget_texts(as_panes *panes);
 #endif

@@ -5,7 +5,7 @@
 #include "panes.h"
 #include "zeroed.h"
 
-#define FEW 1024 /* groups or texts that are never worth looking through */
+#define FEW 1024 /* groups that are never worth looking through */
 
 void as_pane_free(as_panes *panes, as_pane *pane) {
     as_zeroed_free(pane->cells, pane->room * pane_words(panes) * 8);
@@ -139,32 +139,35 @@ int as_panes_widen(as_panes *panes) {
 
 /* -- dropping -- */
 
-/* Texts of a value column that no pane refers to any more are dropped once they are the larger part. */
+/* Texts of a value column that no pane refers to any more are dropped if they are the larger part. */
 static int drop_texts(as_panes *panes, uint32_t value) {
     as_texts *texts = &panes->texts[value];
-    if (texts->count < FEW || texts->count < 2 * texts->settled)
-        return AS_OK;
     const uint64_t words = pane_words(panes), count = as_groups_count(panes->groups);
     uint32_t *keep = calloc(texts->count, sizeof *keep);
     if (keep == NULL)
         return AS_E_MEMORY;
+    uint64_t places = 0;
+    bool dropped = false;
     int status = AS_OK;
-    for (int write = 0; write < 2 && status == AS_OK; write++) {
+    for (int write = 0; write <= dropped && status == AS_OK; write++) {
         for (uint64_t at = 0; at < panes->count && status == AS_OK; at++) {
             as_pane *pane = panes->pane[at];
+            const uint64_t cells = pane->room < count ? pane->room : count;
             for (uint32_t number = 0; number < panes->program.steps && status == AS_OK; number++) {
                 const as_step *step = &panes->program.step[number];
                 if (step->value != value)
                     continue;
                 if (step->what == AS_DISTINCT) {
                     as_pairs *pairs = &pane->beside.pairs[step->number];
+                    places += pairs->count;
                     for (uint64_t slot = 0; !write && pairs->mask && slot <= pairs->mask; slot++)
                         if (pairs->slots[slot].group)
                             keep[pairs->slots[slot].value] = 1;
                     if (write)
                         status = as_pairs_renumber(pairs, NULL, keep);
                 } else if (step->what == AS_FIRST || step->what == AS_LAST) {
-                    for (uint64_t group = 0; group < count && group < pane->room; group++) {
+                    places += cells;
+                    for (uint64_t group = 0; group < cells; group++) {
                         uint64_t *own = pane->cells + group * words + step->word;
                         if (own[1] == 0)
                             continue;
@@ -177,9 +180,25 @@ static int drop_texts(as_panes *panes, uint32_t value) {
             }
         }
         if (!write && status == AS_OK)
-            status = as_texts_keep(texts, keep);
+            status = as_texts_prune(texts, keep, places, &dropped);
     }
     free(keep);
+    return status;
+}
+
+/* Whether every text of a value column is referred to until a pane is dropped. */
+static bool keeps_texts(const as_program *program, uint32_t value) {
+    bool keeps = false;
+    for (uint32_t number = 0; number < program->steps; number++)
+        keeps |= program->step[number].what == AS_DISTINCT && program->step[number].value == value;
+    return keeps;
+}
+
+int as_panes_forget_texts(as_panes *panes) {
+    int status = AS_OK;
+    for (uint32_t value = 0; value < panes->program.values && status == AS_OK; value++)
+        if (as_texts_grown(&panes->texts[value], AS_TEXTS_STALE) && !keeps_texts(&panes->program, value))
+            status = drop_texts(panes, value);
     return status;
 }
 
@@ -198,7 +217,8 @@ int as_panes_drop(as_panes *panes, int64_t number) {
     panes->opened = 0;
     int status = AS_OK;
     for (uint32_t value = 0; value < panes->program.values && status == AS_OK; value++)
-        status = drop_texts(panes, value);
+        if (as_texts_grown(&panes->texts[value], 0))
+            status = drop_texts(panes, value);
     const uint64_t count = as_groups_count(panes->groups);
     if (status != AS_OK || count < FEW || panes->found * 4 > count)
         return status;

@@ -24,6 +24,12 @@ int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *t
     return groups;
 }
 
+void as_panes_marked(const as_panes *panes, const uint32_t *group, int64_t rows, uint8_t *marked) {
+    const as_pane *pane = panes->open[0];
+    for (int64_t i = 0; i < rows; i++)
+        marked[i] = pane->marked != NULL && group[i] < pane->room && pane->marked[group[i]];
+}
+
 int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value) {
     const as_pairs *pairs = &panes->open[0]->beside.pairs[panes->program.step[step].number];
     uint64_t count = 0;

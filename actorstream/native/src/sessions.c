@@ -337,6 +337,8 @@ int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_
     int status = as_sessions_ready(sessions);
     if (status == AS_OK && as_groups_crowded(sessions->groups))
         status = as_sessions_renumber(sessions);
+    if (status == AS_OK) /* a session that goes on refers to few of the texts that its rows have had */
+        status = as_sessions_forget_texts(sessions, AS_TEXTS_STALE);
     for (int64_t row = 0; row < rows && status == AS_OK; row += CHUNK) {
         const int64_t block = rows - row < CHUNK ? rows - row : CHUNK;
         status = add_chunk(sessions, parts, row, block, watermark, frontier, late);

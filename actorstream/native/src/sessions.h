@@ -56,6 +56,9 @@ int as_list_room(void **list, uint64_t count, uint64_t *room, uint64_t size);
 /* Sets an alarm for the end of a session. AS_OK | AS_E_MEMORY. */
 int as_sessions_alarm(as_sessions *sessions, uint32_t session);
 int as_sessions_renumber(as_sessions *sessions);
+/* Forgets texts that no session refers to, once they are the larger part and take `bytes` at least: between batches,
+   amortised O(1) a text. AS_OK | AS_E_MEMORY. */
+int as_sessions_forget_texts(as_sessions *sessions, uint64_t bytes);
 /* The groups of rows of key columns, into chunk->group, and room in `head` for them. AS_OK | AS_E_MEMORY. */
 int as_sessions_groups_of(as_sessions *sessions, const as_operand *key, int64_t row, int64_t rows);
 /* A new session in the list of its group, which goes from the latest `last` to the earliest; 0: no memory. */

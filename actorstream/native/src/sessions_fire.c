@@ -5,7 +5,7 @@
 #include "sessions.h"
 #include "zeroed.h"
 
-#define FEW 1024 /* groups or texts that are never worth looking through */
+#define FEW 1024 /* groups that are never worth looking through */
 
 void as_sessions_destroy(as_sessions *sessions) {
     if (sessions == NULL)
@@ -199,19 +199,20 @@ int as_sessions_renumber(as_sessions *sessions) {
     return status;
 }
 
-/* Texts of a value column that no session refers to any more are dropped once they are the larger part. */
+/* Texts of a value column that no session refers to any more are dropped if they are the larger part. */
 static int drop_texts(as_sessions *sessions, uint32_t value) {
     as_texts *texts = &sessions->texts[value];
     const uint64_t words = session_words(sessions);
-    if (texts->count < FEW || texts->count < 2 * texts->settled)
-        return AS_OK;
     uint32_t *keep = calloc(texts->count, sizeof *keep);
+    uint64_t places = 0;
+    bool dropped = false;
     int status = keep == NULL ? AS_E_MEMORY : AS_OK;
-    for (int write = 0; write < 2 && status == AS_OK; write++) {
+    for (int write = 0; write <= dropped && status == AS_OK; write++) {
         for (uint32_t number = 0; number < sessions->program.steps; number++) {
             const as_step *step = &sessions->program.step[number];
             if (step->value != value || step->what == AS_COUNT)
                 continue;
+            places += sessions->count;
             for (uint64_t session = 1; session < sessions->count; session++) {
                 uint64_t *own = sessions->cells + session * words + step->word;
                 if (own[1] == 0 || sessions->session[session].state == SESSION_FREE)
@@ -222,6 +223,7 @@ static int drop_texts(as_sessions *sessions, uint32_t value) {
                     continue;
                 }
                 uint64_t chunk = 0, count;
+                places += own[1];
                 for (uint64_t *at; (at = as_lists_next(&sessions->beside.lists, own, &chunk, &count)) != NULL;)
                     for (uint64_t i = 0; i < count; i++) {
                         keep[at[i]] = write ? keep[at[i]] : 1;
@@ -230,9 +232,17 @@ static int drop_texts(as_sessions *sessions, uint32_t value) {
             }
         }
         if (!write)
-            status = as_texts_keep(texts, keep);
+            status = as_texts_prune(texts, keep, places, &dropped);
     }
     free(keep);
+    return status;
+}
+
+int as_sessions_forget_texts(as_sessions *sessions, uint64_t bytes) {
+    int status = AS_OK;
+    for (uint32_t value = 0; value < sessions->program.values && status == AS_OK; value++)
+        if (as_texts_grown(&sessions->texts[value], bytes))
+            status = drop_texts(sessions, value);
     return status;
 }
 
@@ -241,9 +251,7 @@ int as_sessions_release(as_sessions *sessions) {
     for (uint64_t at = 0; at < sessions->dues; at++)
         as_session_free(sessions, sessions->due[at]);
     sessions->dues = 0;
-    int status = AS_OK;
-    for (uint32_t value = 0; some && value < sessions->program.values && status == AS_OK; value++)
-        status = drop_texts(sessions, value);
+    int status = some ? as_sessions_forget_texts(sessions, 0) : AS_OK;
     const uint64_t count = as_groups_count(sessions->groups);
     if (status == AS_OK && some && !sessions->seen && count >= FEW && sessions->open * 2 < count)
         status = as_sessions_renumber(sessions);

@@ -289,8 +289,17 @@ int as_texts_keep(as_texts *texts, uint32_t *keep) {
     }
     as_texts_clear(texts);
     *texts = made;
-    texts->settled = made.count;
     return AS_OK;
+}
+
+int as_texts_prune(as_texts *texts, uint32_t *keep, uint64_t places, bool *dropped) {
+    uint64_t kept = 0;
+    for (uint64_t number = 0; number < texts->count; number++)
+        kept += keep[number];
+    *dropped = 2 * kept <= texts->count;
+    const int status = *dropped ? as_texts_keep(texts, keep) : AS_OK;
+    texts->settled = texts->count > places / 2 ? texts->count : places / 2;
+    return status;
 }
 
 static int compare(const void *a, const void *b, void *context) {

@@ -14,6 +14,13 @@
 #include <stdbool.h>
 #include "operand.h"
 
+/* Fewer texts are never looked through, nor are fewer bytes of them while all panes and sessions stay: so texts that come
+   again and again are found, and not added each time. Tests make both less. */
+#ifndef AS_TEXTS_FEW
+#define AS_TEXTS_FEW 1024
+#define AS_TEXTS_STALE (1 << 20)
+#endif
+
 typedef struct as_texts {
     uint64_t *slots, *data;
     uint32_t *place;
@@ -21,7 +28,7 @@ typedef struct as_texts {
     uint64_t count; /* texts */
     uint64_t used;  /* of data, in units of 8 bytes, as its room */
     uint64_t room, data_room;
-    uint64_t settled; /* count after the last as_texts_keep */
+    uint64_t settled; /* half the texts that as_texts_grown waits for */
     uint32_t *known;  /* number + 1 of the texts of a column of few rows, while one batch is read; 0: not yet found */
     uint64_t known_rows, known_room;
 } as_texts;
@@ -40,6 +47,13 @@ bytes_view as_texts_at(const as_texts *texts, uint64_t number);
 int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets, uint8_t *data);
 /* Leaves only texts with keep[number]; writes their new numbers over keep (others: UINT32_MAX). */
 int as_texts_keep(as_texts *texts, uint32_t *keep);
+/* Whether so many texts have come, of `bytes` at least, that it is time to look which of them are still referred to. */
+static inline bool as_texts_grown(const as_texts *texts, uint64_t bytes) {
+    return texts->count >= AS_TEXTS_FEW && texts->count >= 2 * texts->settled && texts->used * 8 >= bytes;
+}
+/* Does as_texts_keep if that drops the larger part (*dropped), once `places` that may refer to texts were looked at for
+   `keep`. As many texts must come until the next time, so that looking is amortised O(1) a text. AS_OK | AS_E_MEMORY. */
+int as_texts_prune(as_texts *texts, uint32_t *keep, uint64_t places, bool *dropped);
 /* place[number]: how many texts are less, bytewise. AS_OK | AS_E_MEMORY. */
 int as_texts_places(const as_texts *texts, uint32_t *place);
 uint64_t as_texts_bytes(const as_texts *texts);

@@ -57,7 +57,7 @@ class OneGroup:
         return columns
 
     def snapshot(self) -> Any:
-        return save_panes(self._panes, (), marking=False)
+        return save_panes(self._panes, ())
 
     def restore(self, snapshot: Any) -> None:
         """Before any row."""

@@ -262,5 +262,5 @@ class Paned:
         places = [self.closed, self._ended, self._frontier, self._greatest(), self._early]
         return {
             "places": places,
-            "panes": save_panes(self.panes, self.definition.fields, marking=self._marking),
+            "panes": save_panes(self.panes, self.definition.fields),
         }

@@ -13,6 +13,7 @@ from actorstream.events.schema import Schema
 from actorstream.native import cells
 from actorstream.native.kernels import BYTES
 from actorstream.native.operands import Operands
+from actorstream.native.panes import marked_of
 from actorstream.operators.aggregation.inputs import key_operands
 from actorstream.operators.aggregation.keys import key_batch
 from actorstream.operators.aggregation.parts import take_apart
@@ -25,20 +26,17 @@ if TYPE_CHECKING:
     from actorstream.native.groups import Groups
     from actorstream.native.panes import Panes
 
-_ANY = 2**63 - 1
 _APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
-_NONE = np.empty(0, np.uint32)
 
 Texts = list[tuple[int, bytes, bytes]]
 """(value column, offsets, bytes) of all texts of it."""
 
 
-def save_panes(panes: Panes, fields: tuple[Field, ...], *, marking: bool) -> dict[str, Any]:
-    """All panes, one after the other. marking: whether the groups that got rows are marked."""
-    marked = {number: _marked(panes, number) for number in panes.numbers().tolist()} if marking else {}
+def save_panes(panes: Panes, fields: tuple[Field, ...]) -> dict[str, Any]:
+    """All panes, one after the other."""
     return {
         "texts": save_texts(panes.program, panes.text_count, panes.texts),
-        "panes": [_save_pane(panes, at, fields, marked) for at in range(panes.count)],
+        "panes": [_save_pane(panes, at, fields) for at in range(panes.count)],
     }
 
 
@@ -96,20 +94,12 @@ def restored_keys(
     return key_operands(batch), batch
 
 
-def _marked(panes: Panes, number: int) -> np.ndarray:
-    """The groups of a pane that are marked, ascending."""
-    most = panes.open(number, 1, _ANY, marked=True)
-    groups, own = np.empty(most, np.uint32), np.empty((most, panes.words), np.uint64)
-    return np.sort(groups[: panes.take(groups, own)]) if most else groups
-
-
-def _save_pane(
-    panes: Panes, at: int, fields: tuple[Field, ...], marked: dict[int, np.ndarray]
-) -> dict[str, Any]:
+def _save_pane(panes: Panes, at: int, fields: tuple[Field, ...]) -> dict[str, Any]:
     number, tag, bound, most = panes.select(at)
     groups, own = np.empty(most, np.uint32), np.empty((most, panes.words), np.uint64)
     found = panes.take(groups, own) if most else 0
-    is_marked = np.isin(groups[:found], marked.get(number, _NONE))
+    groups, own = groups[:found], own[:found]
+    is_marked = marked_of(panes, groups)
     order = np.argsort(is_marked, kind="stable")  # marked ones last
     groups, own = groups[order], own[order]
     beside = {}

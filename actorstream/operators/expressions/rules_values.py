@@ -10,6 +10,7 @@ from actorstream.operators.expressions.assembler import bits
 from actorstream.operators.expressions.lowering import Guards, Lowered, Lowering, Rule
 from actorstream.operators.expressions.nodes import Apply, Constant, FieldValue, Node
 from actorstream.operators.expressions.rules_text import relation
+from actorstream.operators.expressions.tables import numbers_of
 from actorstream.operators.expressions.types import stored_as
 
 
@@ -115,8 +116,9 @@ def test(to: Lowering, node: Apply, guards: Guards) -> Lowered:
 
 
 def in_(to: Lowering, node: Apply, guards: Guards) -> Lowered:
-    value = to.lower(node.arguments[0], guards)
-    table = np.array(node.extra, np.int64)
+    (tested,) = node.arguments
+    value = to.lower(tested, guards)
+    table = np.sort(numbers_of(node.extra, tested.type))  # the instruction searches it for signed values
     return to.truth(to.code.emit("IN_I", value.at, table=table, size=len(table)), value.valid)
 
 

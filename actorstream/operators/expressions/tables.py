@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from actorstream.events.fields import Kind
 from actorstream.operators.expressions.types import Type
+
+
+def numbers_of(values: Sequence[Any], type_: Type) -> np.ndarray:
+    """Numbers of a type as the 8 bytes that native code computes with, floats as float64 and all others as int64; a null as 0."""
+    numbers = [0 if value is None else value for value in values]
+    if type_.kind is Kind.UINT64:
+        return np.array(numbers, np.uint64).view(np.int64)
+    return np.array(numbers, np.float64 if type_.is_float else np.int64)
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,5 @@ class Table:
         return [code for code, value in enumerate(self.values) if wanted(value)]
 
     def numbers(self) -> np.ndarray:
-        """The values as 8 bytes each; a null as 0."""
-        dtype = np.float64 if self.type.is_float else np.int64
-        return np.array([0 if value is None else value for value in self.values], dtype)
+        """The values as `numbers_of` gives them."""
+        return numbers_of(self.values, self.type)

@@ -160,6 +160,8 @@ class AsOf:
             # a later right row lies at the frontier at the least: it cannot be closer than what is known, or is too far
             bound = np.minimum(back, FAR if self.tolerance is None else np.int64(self.tolerance) + 1)
             final = (after != NONE) | (frontier - times >= bound) | end
+            for column in asked:
+                final |= ~column.valid()  # a null key has no partner
             back = np.minimum(back, ahead)
         if self.tolerance is not None:
             far = back > self.tolerance

@@ -36,7 +36,14 @@ static void distinct(uint32_t which) {
             own[which].value[kept++] = own[which].value[i];
     own[which].count = kept;
     CHECK(left == kept && memcmp(out, own[which].value, kept * sizeof *out) == 0);
-    as_lists_read(&lists, list[which], own[which].value); /* in any order, which stays */
+    CHECK(as_lists_ascend(&lists, list[which], kept));
+}
+
+static bool ascends(uint32_t which, uint64_t count) {
+    bool found = true;
+    for (uint64_t i = 1; i < count; i++)
+        found &= own[which].value[i] > own[which].value[i - 1];
+    return found;
 }
 
 /* Through the chunks: every value is there once, and can be changed. */
@@ -81,6 +88,8 @@ static void round_of(void) {
         CHECK(list[which][1] == own[which].count);
         CHECK(as_lists_read(&lists, list[which], out) == own[which].count);
         CHECK(memcmp(out, own[which].value, own[which].count * sizeof *out) == 0);
+        const uint64_t first = below(own[which].count + 1);
+        CHECK(as_lists_ascend(&lists, list[which], first) == ascends(which, first));
     }
     for (uint32_t which = 0; which < LISTS; which++)
         as_lists_free(&lists, list[which]);

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from actorstream import Batch
 from tests.unit.operators import natives
-from tests.unit.operators.test_aggregate_updates import Fed
+from tests.unit.operators.test_aggregate_updates import Fed, listed
 
 ALL = {
     "n": "count()",
@@ -76,6 +77,42 @@ def test_keys_that_come_and_go_leave_no_state_behind(kind):
         fed.watermark(turn * 40 + 20)
         sizes.append(fed.actor.state_bytes)
     assert max(sizes[12:]) <= 1.1 * max(sizes[:12])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {},
+        {"ttl": "3ms"},
+        {"window": {"type": "session", "gap": 3}},
+        {"window": {"type": "tumbling", "size": 1000}},
+    ],
+)
+def test_texts_that_are_neither_first_nor_last_any_more_leave_no_state_behind(kind):
+    fed = Fed(**kind, aggregates={"first": "first(text)", "last": "last(text)"}, key="other")
+    schema = fed.inputs["rows"]
+    sizes = []
+    for turn in range(40):
+        numbers = list(range(1000))
+        columns: dict[str, Any] = {"ts": [turn] * 1000, "other": [number % 20 for number in numbers]}
+        columns |= {"key": [None] * 1000, "price": [None] * 1000, "number": numbers}
+        columns["text"] = [f"text {turn} {number}".ljust(200) for number in numbers]
+        assert listed(fed.actor.on_batch(Batch.of_columns(schema, columns))) == []
+        assert fed.watermark(turn) == []
+        sizes.append(fed.actor.state_bytes)
+    assert max(sizes[20:]) <= max(sizes[:20])
+    found = [(key, first.rstrip(), last.rstrip()) for *_, key, first, last in fed.end()]
+    assert found == [(key, f"text 0 {key}", f"text 39 {980 + key}") for key in range(20)]
+
+
+def test_a_window_that_a_late_row_did_not_change_says_nothing_again_behind_a_snapshot():
+    keys = {"window": {"type": "sliding", "size": 10, "slide": 5}, "allowed_lateness": 10, "emit": "updates"}
+    fed = Fed(**keys)
+    fed.rows((7, 0, 1))
+    assert fed.watermark(15) == [(0, 10, 0, 1), (5, 15, 0, 1)]
+    fed.rows((7, 0, 5), mark=21)  # the first window does not take it any more
+    restored = Fed(fed.actor.snapshot(), **keys)
+    assert fed.watermark(18) == restored.watermark(18) == [(5, 15, 0, 6)]
 
 
 def test_a_snapshot_is_of_plain_values_that_msgpack_can_carry():

@@ -247,6 +247,16 @@ def test_state_grows_with_the_keys_and_not_with_time(direction):
     assert max(sizes[30:]) <= 1.1 * max(sizes[:30])
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_row_with_a_null_key_waits_for_nothing(direction):
+    context = Context()
+    made = started(context, by=["text", "key"], direction=direction)
+    give(made, context, "a", ts=[0, 1], key=[None, 7], text=["x", "x"], row=[0, 1])
+    give(made, context, "b", ts=[1, 1], key=[7, None], text=["x", "x"], number=[5, 6])
+    found = [values(each) for batch in made.on_heartbeat(3) or () for each in batch.events()]
+    assert found == [(0, None, "x", 0, None), (1, 7, "x", 1, 5)]
+
+
 def test_right_rows_that_nobody_asks_for_do_not_pile_up():
     context = Context()
     made = started(context, by="key")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from actorstream import Batch
+from actorstream import Batch, Event
 from actorstream.events.fields import FLOATS, INTEGERS, Kind
 from actorstream.events.schema import Schema
 from actorstream.operators.expressions import RowErrors, compile_expression
@@ -78,10 +78,16 @@ def test_a_range_holds_the_values_for_which_the_comparison_is_true(
         ("u == 18446744073709551615", [True, False, False]),
         ("u >= 9223372036854775808", [True, True, False]),
         ("u in (18446744073709551615, 5)", [True, False, True]),
+        ("u in (1, 2, 3, 4, 5, 6, 7, 8, 18446744073709551615)", [True, False, True]),
+        ("u not in (9223372036854775808, 0, 1, 2, 3, 4, 6, 7, 9223372036854775809)", [True, False, True]),
+        ("if(i > 0, u, u) in (9, 1, 2, 3, 4, 6, 7, 8, 9223372036854775808)", [False, True, False]),
+        ("u in (-1, -2, -3, -4, -6, -7, -8, -9, 9223372036854775808)", [False, True, False]),
+        ("u in (-1, -2, -3, -4, -6, -7, -8, -9, 1.5)", [False] * 3),
         ("u - 5 == 0 or u > 0xffff_ffff_ffff_fffe", RowErrors),
         ("u > 18446744073709551614 or u < 9223372036854775808", [True, False, True]),
         ("i < 18446744073709551615", [True, True, True]),
         ("i in (18446744073709551615, 5)", [False, True, False]),
+        ("i in (18446744073709551615, -1, 0, 1, 2, 3, 4, 6, 9)", [True, False, False]),
         ("f == 18446744073709551615", [False, False, False]),
         ("if(i > 0, u, 18446744073709551615)", [2**64 - 1, 2**63, 5]),
         ("str(18446744073709551615)", ["18446744073709551615"] * 3),
@@ -96,6 +102,16 @@ def test_constants_above_int64_are_uint64(text: str, expected: Any) -> None:
             expression.evaluate(rows)
         return
     assert expression.evaluate(rows).tolist() == expected
+
+
+class Coded(Event):
+    kind: Literal["a", "b", "c"]
+
+
+def test_a_category_can_stand_for_a_constant_above_int64() -> None:
+    rows = Batch.of_events(Coded, [Coded("a"), Coded("b"), Coded("c")])
+    expression = compile_expression("if(kind == 'a', 18446744073709551615, 9223372036854775808)", rows.schema)
+    assert expression.evaluate(rows).tolist() == [2**64 - 1, 2**63, 2**63]
 
 
 ROUNDED = st.one_of(

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from actorstream import Batch, Event, Topology
+from actorstream import Batch, Event, Schema, Topology
 from actorstream.errors import ConfigurationError
 from actorstream.operators.reduce import Aggregates, Reduce
 from actorstream.placement.rlas.dataflow import dataflow_of
@@ -147,6 +147,72 @@ def test_the_value_of_all_rows_is_the_one_after_the_last_row(values: list[float 
             found == wanted == 0
         )  # 0.0 is above -0.0 at the end, while of two equal values the later one is told before
         assert zeros or repr(found) == repr(wanted), text
+
+
+@pytest.mark.parametrize("value", [2**62, -(2**62)])
+def test_a_running_mean_goes_on_from_a_snapshot_also_when_its_sum_has_left_int64(value: int) -> None:
+    rows = Batch.of_events(Trade, [Trade(0, 0.0, value, "buy")] * 20)
+    half = started("mean(quantity)", rows.schema, running=True)
+    half.add(rows, True)
+    other = started("mean(quantity)", rows.schema, half.snapshot(), running=True)
+    other.add(rows, True)
+    assert result(other) == (float(value),)
+
+
+def test_a_running_mean_goes_on_from_a_snapshot_that_keeps_its_sum_as_a_number() -> None:
+    rows = Batch.of_events(Trade, [Trade(0, 0.0, 5, "buy")])
+    reduction = started("mean(quantity)", rows.schema, [2, None, [[7, 2]]], running=True)
+    reduction.add(rows, True)
+    assert result(reduction) == (4.0,)
+
+
+class Pair(Event):
+    a: int
+    b: int | None
+
+
+class Surroundings:
+    """What a `Reduce` that is called by hand asks of its surroundings; `dead`: the rows that had no value."""
+
+    def __init__(self) -> None:
+        self.inputs = {"rows": Schema.of(Pair)}
+        self.dead: list[Any] = []
+
+    def failed(self, what: Any, error: Exception) -> None:
+        assert "does not fit int64" in str(error)
+        self.dead.append(what)
+
+
+LARGE = st.sampled_from([2**62, -(2**62), 2**63 - 1, -(2**63), -1, 5])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(LARGE, st.none() | LARGE), max_size=15), st.integers(1, 15))
+@example([(2**62, None), (2**62, 1), (-1, 2), (5, 3)], 4)
+def test_a_row_whose_running_sum_does_not_fit_counts_in_no_aggregate_whatever_the_batches(
+    values: list[tuple[int, int | None]], size: int
+) -> None:
+    expected, dead, a, b = [], [], 0, None
+    for left, right in values:
+        sums = a + left, (b or 0) + (right or 0)
+        if not all(-(2**63) <= each < 2**63 for each in sums):
+            dead.append((left, right))
+            continue
+        a, b = sums[0], b if right is None else sums[1]
+        expected.append((a, len(expected) + 1, b, left))
+    keys = {"a": "sum(a)", "n": "count()", "b": "sum(b)", "last": "last(a)"}
+    surroundings = Surroundings()
+    reduce = Reduce(keys, running=True)
+    reduce._bind(surroundings)  # type: ignore[arg-type]
+    reduce.on_start()
+    found = []
+    for first in range(0, len(values), size):
+        batch = Batch.of_events(Pair, [Pair(*each) for each in values[first : first + size]])
+        made = reduce.on_batch(batch)
+        assert made is not None
+        found += fields(made.events())
+    assert found == expected
+    assert fields(surroundings.dead) == dead
 
 
 def test_without_rows_only_counts_and_sums_have_a_value() -> None:
