@@ -340,7 +340,7 @@ class PeerLink(asyncio.Protocol):
         elif isinstance(message, Dead):
             target.died(message.reason)
         else:
-            target.dead = None
+            target.revived()
 
 
 def _checked(own: Any) -> str:

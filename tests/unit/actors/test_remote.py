@@ -283,6 +283,31 @@ async def test_a_remote_death_is_told_to_watchers_once() -> None:
         assert "as asked" in reason
 
 
+async def test_a_remote_actor_that_came_back_is_watched_before_its_death_was_heard() -> None:
+    class Watcher(Recorder):
+        async def on_message(self, message: Any) -> Any:
+            if message == "replace":
+                watched = self.ref("far/r")
+                self.watch(watched)
+                await watched.stop()
+                await far.spawn(Recorder, name="r")
+                while not watched.alive:
+                    await asyncio.sleep(0)
+                for _ in range(2):
+                    self.watch(self.ref("far/r"))
+                return None
+            return super().on_message(message)
+
+    async with two() as (near, far):
+        await far.spawn(Recorder, name="r")
+        watcher = await near.spawn(Watcher)
+        await watcher.ask("replace")
+        assert await watcher.ask("all") == [Terminated("far/r", "stopped")]
+        await far.ref("r").stop()
+        await near.ref("far/r").wait_stopped()
+        assert await watcher.ask("all") == [Terminated("far/r", "stopped")] * 2
+
+
 async def test_a_lost_peer_fails_its_asks_and_tells_watchers() -> None:
     gate = asyncio.Event()
     async with two() as (near, far):
