@@ -104,6 +104,28 @@ async def test_an_exception_comes_back_typed_with_the_remote_traceback() -> None
         assert any("far/r" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.parametrize(
+    "text, told",
+    [("caf\udce9", r"caf\\udce9"), ("x" * 1_000_000, "x" * 1000)],
+    ids=["surrogate", "long"],
+)
+async def test_an_error_whose_text_cannot_travel_fails_its_ask_only(text: str, told: str) -> None:
+    class Failing(Recorder):
+        def on_message(self, message: Any) -> Any:
+            if message == "fail":
+                raise ValueError(text)
+            return super().on_message(message)
+
+    async with two(max_frame=100_000) as (near, far):
+        local = await far.spawn(Failing, name="f")
+        with pytest.raises(ValueError, match=told):
+            await near.ref("far/f").ask("fail")
+        assert await near.ref("far/f").ask(1) == 1
+        local.tell("fail")
+        reason = await near.ref("far/f").wait_stopped()
+        assert "failed: ValueError" in reason and near.peers == ["far"]
+
+
 async def test_an_answer_that_cannot_travel_is_an_error_for_the_asker() -> None:
     async with two() as (near, far):
         await far.spawn(Recorder, name="r")
