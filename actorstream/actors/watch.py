@@ -63,14 +63,15 @@ class Watches:
 class Deathwatch:
     """Those who want to know when one actor dies; each is told once."""
 
-    __slots__ = ("_watchers",)
+    __slots__ = ("_added", "_watchers")
 
     def __init__(self) -> None:
+        self._added = 0
         self._watchers: dict[int, Callable[[str], None]] = {}
 
     def add(self, watcher: Callable[[str], None]) -> Callable[[], None]:
         """Returns what takes the watcher off again."""
-        key = id(watcher)
+        self._added = key = self._added + 1  # nobody else has it, even long after this watcher is gone
         self._watchers[key] = watcher
         return lambda: self._watchers.pop(key, None) and None
 

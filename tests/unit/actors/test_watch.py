@@ -123,6 +123,17 @@ def test_a_watcher_is_told_once_and_can_be_taken_off() -> None:
     assert (told, len(watchers)) == (["gone"], 0)
 
 
+def test_a_watcher_that_is_taken_off_twice_takes_no_other_with_it() -> None:
+    told: list[str] = []
+    watchers = Deathwatch()
+    cancel = watchers.add(told.append)
+    cancel()
+    watchers.add(told.append)
+    cancel()
+    watchers.tell("gone")
+    assert told == ["gone"]
+
+
 def test_a_name_is_watched_anew_while_the_death_of_who_had_it_waits_to_be_told() -> None:
     watches, old, new = Watches(), object(), object()
     first = watches.begin("worker", old)
