@@ -194,12 +194,18 @@ class PeerLink(asyncio.Protocol):
         return self._asks, future
 
     def target(self, name: str) -> RemoteActor:
-        """The actor of that name on the other side, introduced at its first use."""
+        """The actor of that name on the other side, introduced at its first use. ActorError: the name is no text."""
         target = self._targets.get(name)
         if target is None:
-            target = self._targets[name] = RemoteActor(self, len(self._numbered), name)
+            target = RemoteActor(self, len(self._numbered), name)
+            try:
+                self.control(DefineActor(target.number, name))
+            except UnicodeEncodeError as error:
+                raise ActorError(
+                    f"actor {name!r} cannot be named to system {self.peer!r}: {error}"
+                ) from error
+            self._targets[name] = target
             self._numbered.append(target)
-            self.control(DefineActor(target.number, name))
         return target
 
     def owe(self, inbound: Inbound) -> None:

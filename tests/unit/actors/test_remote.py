@@ -126,6 +126,15 @@ async def test_an_error_whose_text_cannot_travel_fails_its_ask_only(text: str, t
         assert "failed: ValueError" in reason and near.peers == ["far"]
 
 
+async def test_a_name_that_cannot_travel_is_refused_and_the_link_lives_on() -> None:
+    async with two() as (near, far):
+        await far.spawn(Recorder, name="r")
+        for _ in range(2):
+            with pytest.raises(ActorError, match="cannot be named to system 'far'"):
+                near.ref("far/caf\udce9").tell(1)
+        assert await near.ref("far/r").ask(1) == 1
+
+
 async def test_an_answer_that_cannot_travel_is_an_error_for_the_asker() -> None:
     async with two() as (near, far):
         await far.spawn(Recorder, name="r")
