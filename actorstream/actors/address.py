@@ -7,7 +7,9 @@ import socket
 import stat
 import struct
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -57,17 +59,27 @@ def listening_socket(address: Address) -> tuple[socket.socket, Address]:
     try:
         if address.family == "unix":
             return _listen_unix(address), address
-        sock = socket.create_server(
-            (address.host, address.port),
-            family=socket.AF_INET6 if ":" in address.host else socket.AF_INET,
-            backlog=BACKLOG,
-        )
+        sock = _listen_tcp(address)
         sock.setblocking(False)
         return sock, Address("tcp", address.host, sock.getsockname()[1])
     except OSError as error:
         raise BrokenError(
             f"cannot listen on {address}: {error.strerror or error}; choose another address"
         ) from error
+
+
+def _listen_tcp(address: Address) -> socket.socket:
+    """Listens at the IPv4 address of a name, or at its IPv6 address if it has no other."""
+    place = address.host, address.port
+    if ":" in address.host:
+        return socket.create_server(place, family=socket.AF_INET6, backlog=BACKLOG)
+    try:
+        return socket.create_server(place, family=socket.AF_INET, backlog=BACKLOG)
+    except socket.gaierror as unknown:
+        try:
+            return socket.create_server(place, family=socket.AF_INET6, backlog=BACKLOG)
+        except OSError:
+            raise unknown from None
 
 
 def _listen_unix(address: Address) -> socket.socket:
@@ -112,29 +124,35 @@ def _remove_stale(path: Path) -> None:
 
 
 async def connected_socket(address: Address) -> socket.socket:
-    """A connected, non-blocking socket. Raises BrokenError."""
+    """A connected, non-blocking socket, to the first address of a name where somebody listens. Raises BrokenError."""
     import asyncio
 
     loop = asyncio.get_running_loop()
     try:
         if address.family == "unix":
-            target: object = address.unix_path
-            family = socket.AF_UNIX
-        else:
-            found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-            family, _, _, _, target = found[0]
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        sock.setblocking(False)
-        try:
-            await loop.sock_connect(sock, target)  # type: ignore[arg-type]
-        except BaseException:
-            sock.close()
-            raise
-        return sock
+            return await _connected(socket.AF_UNIX, address.unix_path)
+        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        for family, _, _, _, target in found[:-1]:
+            with suppress(OSError):
+                return await _connected(family, target)
+        return await _connected(found[-1][0], found[-1][4])
     except OSError as error:
         raise BrokenError(
             f"cannot connect to {address}: {error.strerror or error}; is a System listening there?"
         ) from error
+
+
+async def _connected(family: int, target: Any) -> socket.socket:
+    import asyncio
+
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(sock, target)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 def tune(sock: socket.socket) -> None:

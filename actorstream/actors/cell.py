@@ -20,7 +20,7 @@ from actorstream.actors.signals import STOP, ObituarySignal, Signal, TickSignal
 from actorstream.actors.supervision import Supervisor
 from actorstream.actors.timers import Timer, Timers
 from actorstream.actors.turns import RUN_SECONDS, TURN_MESSAGES
-from actorstream.actors.watch import Deathwatch, Watch
+from actorstream.actors.watch import Deathwatch, Watches
 from actorstream.errors import ActorDeadError, ActorError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Cell:
         self.doomed: Exception | None = None  # a child escalated while this one was starting
         self.failure: Exception | None = None  # what on_failure has not been told yet
         self.reason = ""
-        self.watching: dict[str, Watch] = {}
+        self.watching = Watches()
         self.deathwatch = Deathwatch()
         self.in_flight: tuple[Any, Entry] | None = None
         self.task: asyncio.Task[None] | None = None  # awaits async hooks, one after the other
@@ -218,7 +218,7 @@ class Cell:
         elif isinstance(reply, ObituarySignal):
             if not reply.watch.live:
                 return True
-            self.unwatch(argument.name)
+            self.watching.told(argument.name, reply.watch)
         elif reply is STOP:
             self.state = State.SUSPENDED
             self.kin.bury_soon(self, "stopped")
@@ -361,11 +361,6 @@ class Cell:
             room.set_result(None)
         if self.asleep and self.mailbox.queue:
             self.wake()
-
-    def unwatch(self, name: str) -> None:
-        watch = self.watching.pop(name, None)
-        if watch is not None:
-            watch.end()
 
     def abort(self) -> None:
         """Cancels whatever hook is being awaited."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.signals import ObituarySignal, Terminated
-from actorstream.actors.watch import Watch
 from actorstream.errors import ActorError
 
 if TYPE_CHECKING:
@@ -78,9 +77,9 @@ class ControlContext:
 
     def watch(self, ref: ActorRef) -> None:
         cell = self._cell
-        if ref.name in cell.watching:
+        watch = cell.watching.begin(ref.name, ref.life)
+        if watch is None:
             return
-        watch = cell.watching[ref.name] = Watch()
 
         def died(reason: str) -> None:
             if watch.live:
@@ -89,4 +88,4 @@ class ControlContext:
         watch.cancel = ref.on_termination(died)
 
     def unwatch(self, ref: ActorRef) -> None:
-        self._cell.unwatch(ref.name)
+        self._cell.watching.end(ref.name)

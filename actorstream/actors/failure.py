@@ -1,12 +1,13 @@
 """An exception as it travels between systems: its class by name, its text, its traceback as text. Never pickle.
 
-The receiving side makes an exception of the same class without calling its constructor, and only of classes that
+The receiving side makes an exception of the same class without calling a constructor in Python, and only of classes that
 modules it has loaded already contain.
 """
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from actorstream.actors.typetable import loaded_class, qualified_name
 from actorstream.errors import ActorError
 
 TEXT_LIMIT = 64 << 10
+SHORT_TEXT = 1 << 10
+"""Bytes of the text of an error that is too large for the peer."""
 
 
 class RemoteError(ActorError):
@@ -39,21 +42,46 @@ class Failure(msgspec.Struct, array_like=True):
 
 
 def describe(error: BaseException, where: str) -> Failure:
-    """What travels. Arguments and attributes that msgpack cannot carry are left out."""
+    """What travels; it never fails, as the asker would wait for ever. Arguments and attributes that msgpack cannot carry are
+    left out."""
     try:
-        text = str(error)
+        text = portable(str(error))
     except Exception:
         text = "(its text cannot be made)"
+    kind = portable(qualified_name(type(error)))
+    try:
+        trace = portable("".join(traceback.format_exception(error)))
+        return Failure(kind, text, _arguments(error, text), _attributes(error), trace[-TEXT_LIMIT:], where)
+    except Exception:  # a class whose `args` are not those of an exception
+        return Failure(kind, text, [text], {}, "", where)
+
+
+def shortened(failure: Failure) -> Iterator[Failure]:
+    """What may travel in place of a failure that is too large, the best first."""
+    text = portable(failure.text[:SHORT_TEXT], SHORT_TEXT)
+    yield Failure(failure.type, text, [text], {}, "", failure.where)
+    yield Failure("", "", [], {}, "", "")
+
+
+def portable(text: str, limit: int | None = None) -> str:
+    """A text as UTF-8 can carry it, of at most so many bytes: half of a surrogate pair is written as its number."""
+    data = text.encode(errors="backslashreplace")[:limit]
+    return data.decode(errors="ignore")
+
+
+def _arguments(error: BaseException, text: str) -> list[Any]:
     args = list(error.args)
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
         args.append(error.filename)  # OSError takes it from its arguments, then hides it
-    if not all(_carried(value) for value in args):
-        args = [text]
-    attributes = {
-        name: value for name, value in vars(error).items() if not name.startswith("_") and _carried(value)
+    return args if all(map(_carried, args)) else [text]
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(error).items()
+        if not name.startswith("_") and _carried(name) and _carried(value)
     }
-    trace = "".join(traceback.format_exception(error))
-    return Failure(qualified_name(type(error)), text, args, attributes, trace[-TEXT_LIMIT:], where)
 
 
 def rebuild(failure: Failure) -> Exception:
@@ -63,6 +91,9 @@ def rebuild(failure: Failure) -> Exception:
     if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, StopIteration):
         try:
             error = cls.__new__(cls, *failure.args)
+            # UnicodeDecodeError and a few others keep what their text is made of outside of `args`
+            builtin = next(base for base in cls.__mro__ if base.__module__ == "builtins")
+            builtin.__init__(error, *failure.args)  # type: ignore[misc]
             if not isinstance(error, OSError):
                 error.args = tuple(failure.args)
             error.__dict__.update(failure.attributes)

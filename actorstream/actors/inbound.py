@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.failure import describe
+from actorstream.actors.failure import TEXT_LIMIT, describe, portable
 from actorstream.actors.window import LEAST_WINDOW, ReceiveWindow
 from actorstream.actors.wire import HEADER, ActorFrameKind, Alive, Dead, DefineActor, Window
 from actorstream.errors import ActorDeadError, ActorError, BrokenError
@@ -155,7 +155,8 @@ class InboundActors:
         inbound = self._by_name.get(cell.name)
         if inbound is not None and inbound.cell is cell:
             inbound.cell = None
-            self._link.control(Dead(inbound.number, cell.reason))
+            reason = portable(cell.reason, min(TEXT_LIMIT, self._link.outbox.limit // 2))
+            self._link.control(Dead(inbound.number, reason))
 
 
 class RemoteReply:

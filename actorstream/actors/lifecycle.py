@@ -112,8 +112,7 @@ def empty_mailbox(cell: Cell) -> None:
 async def _undo(cell: Cell, graceful: bool) -> None:
     await report(cell)
     cell.timers.cancel_all()
-    for name in list(cell.watching):
-        cell.unwatch(name)
+    cell.watching.end_all()
     await cell.family.stop_all(graceful)
     if cell.actor is not None:
         await _last_hook(cell, cell.actor.on_stop, "on_stop")

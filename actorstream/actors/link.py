@@ -101,12 +101,10 @@ class PeerLink(asyncio.Protocol):
                 BrokenError(f"{foreign} is on the other end of a unix socket; only our own user and root may")
             )
             return
+        silent = BrokenError(f"the other end said nothing valid within {HANDSHAKE_SECONDS:g} s")
         clock = self.system.clock
-        self._alarm = clock.call_at(clock.time() + HANDSHAKE_SECONDS, self._no_handshake)
+        self._alarm = clock.call_at(clock.time() + HANDSHAKE_SECONDS, self.break_off, silent)
         self.control(Hello(PROTOCOL, self.system.name, self.links.identity, self.system.max_frame))
-
-    def _no_handshake(self) -> None:
-        self.break_off(BrokenError(f"the other end said nothing valid within {HANDSHAKE_SECONDS:g} s"))
 
     def eof_received(self) -> bool:
         return False
@@ -114,9 +112,12 @@ class PeerLink(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if self.closed is None:
             who = f"system {self.peer!r}" if self.peer else "the other end"
-            self._close(
-                BrokenError(f"{who} is lost: {error or 'it closed the connection without a goodbye'}")
-            )
+            lost = BrokenError(f"{who} is lost: {error or 'it closed the connection without a goodbye'}")
+            try:
+                self._catch_up()
+            except BrokenError as wrong:
+                lost = wrong
+            self._close(lost)
         if not self.lost.done():
             self.lost.set_result(None)
 
@@ -193,12 +194,18 @@ class PeerLink(asyncio.Protocol):
         return self._asks, future
 
     def target(self, name: str) -> RemoteActor:
-        """The actor of that name on the other side, introduced at its first use."""
+        """The actor of that name on the other side, introduced at its first use. ActorError: the name is no text."""
         target = self._targets.get(name)
         if target is None:
-            target = self._targets[name] = RemoteActor(self, len(self._numbered), name)
+            target = RemoteActor(self, len(self._numbered), name)
+            try:
+                self.control(DefineActor(target.number, name))
+            except UnicodeEncodeError as error:
+                raise ActorError(
+                    f"actor {name!r} cannot be named to system {self.peer!r}: {error}"
+                ) from error
+            self._targets[name] = target
             self._numbered.append(target)
-            self.control(DefineActor(target.number, name))
         return target
 
     def owe(self, inbound: Inbound) -> None:
@@ -214,14 +221,18 @@ class PeerLink(asyncio.Protocol):
         self._paused = True
 
     def resume_writing(self) -> None:
-        """The peer reads again: its requests, which waited meanwhile, go on in their order."""
+        """The peer reads again: its requests, which waited meanwhile, go on."""
         self._paused = False
-        held, self._held = self._held, []
         try:
-            for frame in held:
-                self._request(frame)
+            self._catch_up()
         except BrokenError as error:
             self.break_off(error)
+
+    def _catch_up(self) -> None:
+        """Hands out the requests that waited for the peer to read, in their order."""
+        held, self._held = self._held, []
+        for frame in held:
+            self._request(frame)
 
     # -- frames in ------------------------------------------------------------------------------------------------
 
@@ -282,6 +293,7 @@ class PeerLink(asyncio.Protocol):
         if isinstance(message, Hello):
             self._hello(message)
         elif isinstance(message, Goodbye):
+            self._catch_up()
             if message.refused:
                 self._close(BrokenError(f"the other system refuses the connection: {message.reason}"))
             else:
@@ -340,7 +352,7 @@ class PeerLink(asyncio.Protocol):
         elif isinstance(message, Dead):
             target.died(message.reason)
         else:
-            target.dead = None
+            target.revived()
 
 
 def _checked(own: Any) -> str:

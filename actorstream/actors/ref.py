@@ -37,6 +37,12 @@ class ActorRef(ABC):
 
     @property
     @abstractmethod
+    def life(self) -> object:
+        """The same object for as long as the ref means the same actor, alive or dead; another once a later one of its name
+        has taken its place. None: its system is not connected."""
+
+    @property
+    @abstractmethod
     def alive(self) -> bool:
         """False once the actor is known to be dead, or its system is not connected."""
 
@@ -99,6 +105,10 @@ class LocalRef(ActorRef):
     @property
     def address(self) -> str:
         return f"{self._cell.system.name}/{self.name}"
+
+    @property
+    def life(self) -> object:
+        return self._cell
 
     @property
     def alive(self) -> bool:

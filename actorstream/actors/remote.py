@@ -32,7 +32,8 @@ class Parked:
 
 
 class RemoteActor:
-    """An actor of the other side under the number that this side gave it. `dead`: why it is, as far as is known."""
+    """An actor of the other side under the number that this side gave it. `dead`: why it is, as far as is known;
+    each one that has the name has its own `deathwatch`."""
 
     __slots__ = ("dead", "deathwatch", "link", "name", "number", "window")
 
@@ -70,6 +71,11 @@ class RemoteActor:
         self.dead = reason
         self._fail_waiting(self.dead_error())
         self.deathwatch.tell(reason)
+
+    def revived(self) -> None:
+        """Another actor of that name has been spawned. Who watched the dead one has been told."""
+        if self.dead is not None:
+            self.dead, self.deathwatch = None, Deathwatch()
 
     def lost(self, error: Exception) -> None:
         """The link is gone."""
@@ -110,6 +116,13 @@ class RemoteRef(ActorRef):
     @property
     def address(self) -> str:
         return self.name
+
+    @property
+    def life(self) -> object:
+        try:
+            return self._target().deathwatch
+        except BrokenError:
+            return None
 
     @property
     def alive(self) -> bool:

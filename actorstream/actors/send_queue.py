@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from actorstream.actors.failure import Failure
+from actorstream.actors.failure import Failure, shortened
 from actorstream.actors.ref import ActorRef
 from actorstream.actors.typetable import OutboundTypes
 from actorstream.actors.wire import (
@@ -70,13 +70,21 @@ class SendQueue:
         self.frames += control_frame(message)
 
     def failure(self, ask: int, failure: Failure) -> None:
-        """Answers an ask by an exception."""
+        """Answers an ask by an exception, or by what is short enough for the peer to take. It never fails."""
         start = len(self.frames)
-        self.frames += BLANK
-        self._encoder.encode_into(failure, self.frames, -1)
-        HEADER.pack_into(
-            self.frames, start, len(self.frames) - start - LENGTH_BYTES, ActorFrameKind.ERROR, 0, 0, 0, ask
-        )
+        for told in (failure, *shortened(failure)):
+            self.frames += BLANK
+            try:
+                self._encoder.encode_into(told, self.frames, -1)
+            except Exception:  # such as a value that is nested too deeply
+                del self.frames[start:]
+                continue
+            size = len(self.frames) - start
+            if size <= self.limit:
+                kind = ActorFrameKind.ERROR
+                HEADER.pack_into(self.frames, start, size - LENGTH_BYTES, kind, 0, 0, 0, ask)
+                return
+            del self.frames[start:]
 
     def stop(self, target: int, ask: int) -> None:
         self.frames += HEADER.pack(HEADER.size - LENGTH_BYTES, ActorFrameKind.STOP, 0, 0, target, ask)

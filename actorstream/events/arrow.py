@@ -200,9 +200,24 @@ def _cast(field: Field, array: Any, target: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return array.cast(target, safe=field.kind is not Kind.FLOAT32)
+        made = array.cast(target, safe=field.kind is not Kind.FLOAT32)
     except pa.ArrowInvalid as error:
         raise SchemaError(f"field {field.name!r} is {field.kind.value}: {error}") from error
+    if pa.types.is_float32(target) and pa.types.is_float64(array.type):
+        _check_finite(field, array, made)
+    return made
+
+
+def _check_finite(field: Field, array: Any, made: Any) -> None:
+    """SchemaError names the first number that is too large for float32, where the cast has made an infinity of it."""
+    import pyarrow.compute as pc
+
+    if pc.any(pc.is_inf(made)).as_py():
+        row = pc.and_(pc.is_inf(made), pc.is_finite(array)).index(arrow_scalar(True)).as_py()
+        if row >= 0:
+            raise SchemaError(
+                f"field {field.name!r}, row {row}: {array[row]} does not fit {field.kind.value}"
+            )
 
 
 def _storage_type(field: Field) -> Any:

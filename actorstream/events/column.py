@@ -115,7 +115,9 @@ class Column(msgspec.Struct, eq=False, gc=False):
             if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "OUSTV":
                 return cls.from_values(field, array.tolist())
             if array.dtype != field.dtype:
-                array = _converted(field, array)
+                from actorstream.events.conversion import converted
+
+                array = converted(field, array)
         flags = array.flags
         if not flags.carray and not (flags.c_contiguous and flags.aligned):
             array = np.ascontiguousarray(array)
@@ -310,37 +312,6 @@ class Column(msgspec.Struct, eq=False, gc=False):
         if own.plain and field.plain and not field.categories and not own.categories:
             return Column.from_numpy(field, self.data)
         return Column.from_arrow(field, self.arrow())
-
-
-def _converted(field: Field, array: np.ndarray) -> np.ndarray:
-    """`array` as the field's dtype; SchemaError if its kind of number is not one of the field's."""
-    given, target = array.dtype, field.dtype
-    if field.kind is Kind.DATETIME and given.kind == "M":
-        if np.isnat(array).any():
-            row = int(np.flatnonzero(np.isnat(array))[0])
-            raise SchemaError(
-                f"field {field.name!r}, row {row}: NaT; allowed: a time (nulls: give an Arrow array)"
-            )
-        return array.astype("M8[us]").view(np.int64)
-    if target is not None:
-        is_integer = field.kind in INTEGERS or field.kind is Kind.DATETIME or bool(field.categories)
-        if is_integer and given.kind in "iu":
-            bounds = np.iinfo(target)
-            if len(array) and not np.can_cast(given, target):
-                least, most = int(array.min()), int(array.max())
-                if least < bounds.min or most > bounds.max:
-                    value = least if least < bounds.min else most
-                    raise SchemaError(
-                        f"field {field.name!r}, row {int(np.flatnonzero(array == value)[0])}: {value} does not fit "
-                        f"{target}; allowed: {bounds.min} to {bounds.max}"
-                    )
-            return array.astype(target)
-        if field.kind in FLOATS and given.kind in "iuf":
-            return array.astype(target)
-    raise SchemaError(
-        f"field {field.name!r} is {field.kind.value}, the array is {given}; allowed: "
-        + ("an Arrow array or a list" if target is None else f"{target}, or what converts to it without loss")
-    )
 
 
 def _check_codes(field: Field, codes: np.ndarray) -> None:

@@ -144,13 +144,18 @@ def _pack_strings(field: Field, values: list[Any]) -> _Packed:
 
 
 def _pack_bytes(field: Field, values: list[Any]) -> _Packed:
+    # join takes the memory of whatever has one, len counts its items: the sums are the same where an item is a byte
     data = np.frombuffer(b"".join(values), np.uint8)
     if len(values) <= _FEW and len(data) <= _INT32_MAX:
-        ends = accumulate(map(len, values))
-        return data, np.frombuffer(struct.pack(f"{len(values) + 1}i", 0, *ends), np.int32)
-    offsets = np.zeros(len(values) + 1, np.int32 if len(data) <= _INT32_MAX else np.int64)
-    lengths = np.frombuffer(struct.pack(f"{len(values)}q", *map(len, values)), np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+        ends = [0, *accumulate(map(len, values))]
+        counted, offsets = ends[-1], np.frombuffer(struct.pack(f"{len(ends)}i", *ends), np.int32)
+    else:
+        offsets = np.zeros(len(values) + 1, np.int32 if len(data) <= _INT32_MAX else np.int64)
+        lengths = np.frombuffer(struct.pack(f"{len(values)}q", *map(len, values)), np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        counted = int(offsets[-1])
+    if counted != len(data):
+        raise TypeError("items of more than a byte")
     return data, offsets
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import threading
 from collections.abc import Callable
@@ -58,6 +57,8 @@ def run_job(
 ) -> RunResult:
     """Runs a compiled job in worker processes, which `start` starts: forks unless given. `on_start` may return a function to
     be called at every tick; `signals` hear SIGINT and SIGTERM for it."""
+    # the whole process is the command that says when it started; of a program, the run takes a part
+    before = _own_cpu_s() if started is None else 0.0
     started = monotonic() if started is None else started
     sampler = Sampler(job, started, memory=memory)
     launcher = Launcher(job, sampler, signals=signals, start=start)
@@ -75,8 +76,7 @@ def run_job(
         interrupted = error
     except Suspended as error:
         suspended = error
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
+    cpu_s = _own_cpu_s() - before + sum(worker.cpu_s for worker in launcher.workers)
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
     report["checkpoints"] = launcher.checkpoints.made if launcher.checkpoints is not None else 0
     if launcher.host is not None and launcher.host.bound:
@@ -92,18 +92,23 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     started = monotonic() if started is None else started
     sampler = Sampler(job, started)
     sampler.sample()
-    before = os.times()
+    before = _own_cpu_s()
     with _meeting_place(job), locked(job):
         worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
-    after = os.times()
-    cpu_s = (after.user - before.user) + (after.system - before.system)
+    cpu_s = _own_cpu_s() - before
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
     collected: dict[str, list[Event]] = {}
     for name in job.collecting():
         parts = [part for replica in worker.replicas(name) for part in replica.actor.collected()]  # type: ignore[attr-defined]
         collected[name] = job.decode_collected(name, parts)
     return RunResult(report, collected)
+
+
+def _own_cpu_s() -> float:
+    """Processor time of this process until now, in seconds."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
 
 
 def _meeting_place(job: Job) -> AbstractContextManager[None]:

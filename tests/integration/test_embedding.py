@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -89,6 +90,19 @@ def test_run_works_from_a_thread(deploy: dict[str, Any]) -> None:
 def test_one_topology_runs_again_and_again(deploy: dict[str, Any]) -> None:
     topology = doubling()
     assert [rows(topology.run(**deploy)) == ROWS for _ in range(3)] == [True] * 3
+
+
+def spent() -> float:
+    """Processor time of this process and of the children that have ended, in seconds."""
+    whose = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in whose)
+
+
+@BOTH
+def test_the_processor_time_of_a_run_is_not_that_of_the_program_before_it(deploy: dict[str, Any]) -> None:
+    before = spent()
+    report = doubling().run(**deploy).report
+    assert 0 < report["cpu_s"] <= spent() - before + 1e-5  # it is rounded
 
 
 @BOTH

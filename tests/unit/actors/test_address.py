@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actorstream.actors.address import UNIX_PATH_BYTES, Address, listening_socket, stranger
+from actorstream.actors.address import UNIX_PATH_BYTES, Address, connected_socket, listening_socket, stranger
 from actorstream.errors import BrokenError, ConfigurationError
 
 
@@ -29,6 +31,53 @@ def test_port_0_becomes_a_real_one() -> None:
     sock, address = listening_socket(Address.parse("tcp:127.0.0.1:0"))
     with sock:
         assert address.port == sock.getsockname()[1] > 0
+
+
+async def test_every_address_of_a_name_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))  # nobody listens there
+    listening, address = listening_socket(Address.parse("tcp:127.0.0.1:0"))
+
+    loop = asyncio.get_running_loop()
+    resolve = loop.getaddrinfo
+
+    async def getaddrinfo(host: str, port: int, **options: Any) -> list[Any]:
+        if host != "here":
+            return await resolve(host, port, **options)
+        places = [silent.getsockname(), ("127.0.0.1", port), silent.getsockname()]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
+
+    monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
+    with silent, listening:
+        with await connected_socket(Address("tcp", "here", address.port)) as found:
+            assert found.getpeername() == listening.getsockname()
+        with pytest.raises(BrokenError, match="cannot connect to tcp:here:1: "):
+            await connected_socket(Address("tcp", "here", 1))
+
+
+async def test_one_who_listens_at_localhost_can_be_connected_to() -> None:
+    listening, address = listening_socket(Address.parse("tcp:localhost:0"))
+    with listening, await connected_socket(address) as found:
+        assert found.getpeername() == listening.getsockname()
+
+
+def test_a_name_that_has_no_ipv4_address_is_listened_at_by_its_ipv6_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    create, families = socket.create_server, []
+
+    def create_server(place: tuple[str, int], *, family: int, backlog: int) -> socket.socket:
+        families.append(family)
+        if family == socket.AF_INET:
+            raise socket.gaierror(socket.EAI_ADDRFAMILY, "no address of that family")
+        return create(("127.0.0.1", 0))
+
+    monkeypatch.setattr(socket, "create_server", create_server)
+    sock, _ = listening_socket(Address.parse("tcp:here:0"))
+    sock.close()
+    assert families == [socket.AF_INET, socket.AF_INET6]
+    listening_socket(Address.parse("tcp:[::1]:0"))[0].close()
+    assert families[2:] == [socket.AF_INET6]
 
 
 def test_a_socket_file_that_nobody_listens_on_is_replaced(tmp_path: Path) -> None:

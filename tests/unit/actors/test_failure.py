@@ -54,6 +54,34 @@ def test_attributes_arrive_and_no_constructor_is_called() -> None:
     assert operator.actor == "split"
 
 
+def test_a_text_with_half_a_surrogate_pair_arrives_with_its_number() -> None:
+    error = ValueError("caf\udce9")
+    error.file = "caf\udce9.csv"  # type: ignore[attr-defined]
+    vars(error)["caf\udce9"] = 1
+    got = travelled(raised(error))
+    assert (type(got), str(got)) == (ValueError, r"caf\udce9")
+    assert r"caf\udce9" in got.remote_traceback  # type: ignore[attr-defined]
+
+
+class MissingError(OSError):
+    def __init__(self, path: str) -> None:
+        super().__init__(2, "no such thing", path)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeDecodeError("utf-8", b"caf\xe9", 3, 4, "unexpected end of data"),
+        UnicodeEncodeError("ascii", "café", 3, 4, "ordinal not in range(128)"),
+        SyntaxError("invalid syntax", ("a.py", 3, 1, "x y")),
+        MissingError("a.csv"),
+    ],
+)
+def test_an_exception_whose_text_is_made_outside_of_its_arguments_keeps_its_text(error: Exception) -> None:
+    got = travelled(error)
+    assert (type(got), str(got)) == (type(error), str(error))
+
+
 def test_the_traceback_arrives_as_text() -> None:
     got = travelled(raised(ValueError("wrong")))
     assert "raise error" in got.remote_traceback  # type: ignore[attr-defined]
@@ -90,3 +118,10 @@ def test_an_exception_whose_text_cannot_be_made_still_travels() -> None:
             raise RuntimeError("no")
 
     assert isinstance(travelled(Mute()), RemoteError)
+
+
+def test_an_exception_that_hides_its_arguments_still_travels() -> None:
+    class Closed(Exception):
+        args = None  # type: ignore[assignment]
+
+    assert "shut" in str(travelled(Closed("shut")))

@@ -310,3 +310,32 @@ async def test_requests_of_a_peer_that_does_not_read_wait_and_go_on_in_order() -
             if isinstance(found, tuple):
                 answered.append(found[3])
         assert answered == log == list(range(1, 101))
+
+
+@pytest.mark.parametrize("in_order", [True, False], ids=["goodbye", "loss"])
+async def test_what_has_arrived_of_a_peer_that_does_not_read_is_delivered_when_it_ends(
+    in_order: bool,
+) -> None:
+    log: list[int] = []
+
+    class Verbose(Actor):
+        def on_message(self, message: int) -> bytes:
+            log.append(message)
+            return b"x" * 1_000_000
+
+    async with connected() as (system, peer):
+        verbose = await system.spawn(Verbose, name="verbose")
+        link, lost = system.link("peer"), asyncio.ensure_future(system.wait_peer_lost("peer"))
+        await peer.say(DefineActor(0, "verbose"), frame(ActorFrameKind.ASK, 0, 0, 1, b"\x01"))
+        while not link._paused:
+            await asyncio.sleep(0)
+        await peer.say(frame(ActorFrameKind.TELL, 0, 0, 0, b"\x02"))
+        while not link._held:
+            await asyncio.sleep(0)
+        if in_order:
+            await peer.say(Goodbye("done"))
+        else:
+            peer.sock.close()
+        await lost
+        await verbose.ask(3)
+        assert log == [1, 2, 3]

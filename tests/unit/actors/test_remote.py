@@ -104,6 +104,37 @@ async def test_an_exception_comes_back_typed_with_the_remote_traceback() -> None
         assert any("far/r" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.parametrize(
+    "text, told",
+    [("caf\udce9", r"caf\\udce9"), ("x" * 1_000_000, "x" * 1000)],
+    ids=["surrogate", "long"],
+)
+async def test_an_error_whose_text_cannot_travel_fails_its_ask_only(text: str, told: str) -> None:
+    class Failing(Recorder):
+        def on_message(self, message: Any) -> Any:
+            if message == "fail":
+                raise ValueError(text)
+            return super().on_message(message)
+
+    async with two(max_frame=100_000) as (near, far):
+        local = await far.spawn(Failing, name="f")
+        with pytest.raises(ValueError, match=told):
+            await near.ref("far/f").ask("fail")
+        assert await near.ref("far/f").ask(1) == 1
+        local.tell("fail")
+        reason = await near.ref("far/f").wait_stopped()
+        assert "failed: ValueError" in reason and near.peers == ["far"]
+
+
+async def test_a_name_that_cannot_travel_is_refused_and_the_link_lives_on() -> None:
+    async with two() as (near, far):
+        await far.spawn(Recorder, name="r")
+        for _ in range(2):
+            with pytest.raises(ActorError, match="cannot be named to system 'far'"):
+                near.ref("far/caf\udce9").tell(1)
+        assert await near.ref("far/r").ask(1) == 1
+
+
 async def test_an_answer_that_cannot_travel_is_an_error_for_the_asker() -> None:
     async with two() as (near, far):
         await far.spawn(Recorder, name="r")
@@ -281,6 +312,31 @@ async def test_a_remote_death_is_told_to_watchers_once() -> None:
         reason = await near.ref("far/r").wait_stopped()
         assert await watcher.ask("all") == [Terminated("far/r", reason)]
         assert "as asked" in reason
+
+
+async def test_a_remote_actor_that_came_back_is_watched_before_its_death_was_heard() -> None:
+    class Watcher(Recorder):
+        async def on_message(self, message: Any) -> Any:
+            if message == "replace":
+                watched = self.ref("far/r")
+                self.watch(watched)
+                await watched.stop()
+                await far.spawn(Recorder, name="r")
+                while not watched.alive:
+                    await asyncio.sleep(0)
+                for _ in range(2):
+                    self.watch(self.ref("far/r"))
+                return None
+            return super().on_message(message)
+
+    async with two() as (near, far):
+        await far.spawn(Recorder, name="r")
+        watcher = await near.spawn(Watcher)
+        await watcher.ask("replace")
+        assert await watcher.ask("all") == [Terminated("far/r", "stopped")]
+        await far.ref("r").stop()
+        await near.ref("far/r").wait_stopped()
+        assert await watcher.ask("all") == [Terminated("far/r", "stopped")] * 2
 
 
 async def test_a_lost_peer_fails_its_asks_and_tells_watchers() -> None:

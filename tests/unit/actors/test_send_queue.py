@@ -7,6 +7,7 @@ import pytest
 
 from actorstream.actors import ActorRef, System
 from actorstream.actors.actor import Actor
+from actorstream.actors.failure import Failure
 from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.wire import ActorFrameKind, DefineType, FrameReader, read_control
 from actorstream.errors import ActorError
@@ -69,3 +70,26 @@ async def test_refs_travel_as_addresses_alone_and_in_fields() -> None:
         box.encode(ActorFrameKind.TELL, 5, 0, Invitation(ref))
         bodies = [frame[4] for frame in frames(box) if frame[0] == ActorFrameKind.TELL]
         assert [msgspec.msgpack.decode(body) for body in bodies] == ["town/baker", {"host": "town/baker"}]
+
+
+@pytest.mark.parametrize(
+    "limit, failure, told",
+    [
+        (1000, Failure("a:B", "boom", ["boom", 7], {"line": 3}, "trace", "far/r"), None),
+        (3000, Failure("a:B", "x" * 9999, ["x" * 9999], {}, "trace", "far/r"), "x" * 1024),
+        (2000, Failure("a:B", "boom", ["boom"], {}, "t" * 9999, "far/r"), "boom"),
+        (2000, Failure("a:B", "boom", [object()], {}, "trace", "far/r"), "boom"),
+        (100, Failure("a:B", "x" * 200, [], {}, "trace", "far/r"), ""),
+    ],
+)
+def test_a_failure_that_the_peer_does_not_take_is_told_in_short(
+    limit: int, failure: Failure, told: str | None
+) -> None:
+    box = outbox(limit)
+    box.failure(7, failure)
+    box.stop(5, 8)
+    (*error, body), stop = frames(box)
+    assert (error, stop[0]) == ([ActorFrameKind.ERROR, 0, 0, 7], ActorFrameKind.STOP)
+    found = msgspec.msgpack.decode(body, type=Failure)
+    assert found.text == (failure.text if told is None else told)
+    assert (found == failure) is (told is None)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorstream.actors import Actor, ActorRef, System, Terminated
-from actorstream.actors.watch import Deathwatch, Watch
+from actorstream.actors.watch import Deathwatch, Watches
 
 
 class Victim(Actor):
@@ -38,6 +38,30 @@ async def test_a_death_is_told_once_with_its_reason_however_often_it_is_watched(
             await watcher.ask(victim)
         await victim.stop()
         assert await watcher.ask("seen") == [Terminated("victim", "stopped")]
+
+
+async def test_the_deaths_of_an_actor_and_of_the_next_one_of_its_name_are_both_told() -> None:
+    class Parent(Watcher):
+        async def on_message(self, message: Any) -> Any:
+            if message != "replace":
+                return super().on_message(message)
+            worker = await self.spawn(Victim, name="worker")
+            self.watch(worker)
+            await worker.stop()
+            worker = await self.spawn(Victim, name="worker")
+            self.watch(worker)  # before the first death was taken out of the mailbox
+            return worker
+
+    async with System() as system:
+        parent = await system.spawn(Parent, name="parent")
+        worker = await parent.ask("replace")
+        assert await parent.ask("seen") == [Terminated("parent/worker", "stopped")]
+        worker.tell("boom")
+        reason = await worker.wait_stopped()
+        assert await parent.ask("seen") == [
+            Terminated("parent/worker", "stopped"),
+            Terminated("parent/worker", reason),
+        ]
 
 
 async def test_a_failure_is_the_reason_of_a_death() -> None:
@@ -99,9 +123,43 @@ def test_a_watcher_is_told_once_and_can_be_taken_off() -> None:
     assert (told, len(watchers)) == (["gone"], 0)
 
 
-def test_an_ended_watch_is_cancelled_at_its_source() -> None:
-    cancelled: list[bool] = []
-    watch = Watch()
-    watch.cancel = lambda: cancelled.append(True)
-    watch.end()
-    assert (watch.live, cancelled) == (False, [True])
+def test_a_watcher_that_is_taken_off_twice_takes_no_other_with_it() -> None:
+    told: list[str] = []
+    watchers = Deathwatch()
+    cancel = watchers.add(told.append)
+    cancel()
+    watchers.add(told.append)
+    cancel()
+    watchers.tell("gone")
+    assert told == ["gone"]
+
+
+def test_a_name_is_watched_anew_while_the_death_of_who_had_it_waits_to_be_told() -> None:
+    watches, old, new = Watches(), object(), object()
+    first = watches.begin("worker", old)
+    assert first is not None and watches.begin("worker", old) is None
+    second = watches.begin("worker", new)
+    assert second is not None and watches.begin("worker", new) is None
+    watches.told("worker", first)
+    assert (first.live, second.live, watches.begin("worker", new)) == (False, True, None)
+
+
+def test_a_name_that_nobody_has_is_watched_once() -> None:
+    watches = Watches()
+    first = watches.begin("far/worker", None)
+    assert first is not None and watches.begin("far/worker", None) is None
+    watches.told("far/worker", first)
+    assert watches.begin("far/worker", None) is not None
+
+
+def test_ended_watches_are_cancelled_at_their_source_whoever_had_the_name() -> None:
+    cancelled: list[str] = []
+    watches = Watches()
+    for name, life in [("a", "old"), ("a", "new"), ("b", "other")]:
+        watch = watches.begin(name, life)
+        assert watch is not None
+        watch.cancel = lambda life=life: cancelled.append(life)  # type: ignore[misc]
+    watches.end("a")
+    assert cancelled == ["old", "new"]
+    watches.end_all()
+    assert cancelled == ["old", "new", "other"]

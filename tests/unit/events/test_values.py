@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from array import array
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
@@ -98,6 +99,10 @@ def test_lists_travel_as_msgpack(values: list[list[int]]) -> None:
         (str, ["a", "\ud800"], r"row 1: '\\ud800' is not valid Unicode text"),
         (str, ["a"] * 40 + [3], r"row 40: 3 is a int; allowed: str"),
         (bytes, [b"a", "b"], r"row 1: 'b' is a str; allowed: bytes"),
+        (bytes, [b"a", np.array([1, 2])], r"row 1: array\(\[1, 2\]\) is a ndarray; allowed: bytes"),
+        (bytes, [b"a"] * 40 + [array("i", [1])], r"row 40: array\(.i., \[1\]\) is a array; allowed: bytes"),
+        (bytes, [memoryview(b"12345678").cast("q")], r"row 0: <memory at .* is a memoryview; allowed: bytes"),
+        (bytes, [np.zeros((2, 3), np.uint8)], r"is a ndarray; allowed: bytes"),
         (
             datetime,
             [datetime(2026, 1, 1)],
@@ -113,6 +118,17 @@ def test_lists_travel_as_msgpack(values: list[list[int]]) -> None:
 def test_what_does_not_fit_is_named(annotation: Any, values: list[Any], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         pack(field(annotation), values)
+
+
+def test_whatever_holds_single_bytes_is_taken_as_bytes() -> None:
+    values: list[Any] = [
+        bytearray(b"ab"),
+        memoryview(b"c"),
+        np.array([100, 101], np.uint8),
+        array("B", [102]),
+    ]
+    for count in (1, 20):
+        assert Column.from_values(field(bytes), values * count).tolist() == [b"ab", b"c", b"de", b"f"] * count
 
 
 def test_numpy_bools_and_labels_of_categories_are_taken() -> None:
