@@ -32,6 +32,7 @@ from actorstream.placement.rlas import (
 from actorstream.placement.rlas import plan as search
 from actorstream.placement.rlas.balance import balanced
 from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.dataflow import actors_joined
 from actorstream.placement.rlas.instance import Instance, instance_of
 from actorstream.placement.rlas.lstopo import load_lstopo
 from actorstream.placement.rlas.worker_rates import WorkerRates, on_workers
@@ -126,33 +127,53 @@ def rlas_plan(
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
     there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
     what they find stand equal numbers of replicas, those that divide the work of the best into equal shares, and the best of
-    these with its chains cut. The plan whose workers let in most tuples is taken, the first of those that are equal.
+    both kinds with their chains cut. The plan whose workers let in most tuples is taken, the first of those that are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
     first = graph_of({})
-    autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy)]
+    autos = free_actors(first)
+    bound = {
+        each.name: each.replicas for each in first.actors.values() if each.auto and each.name not in autos
+    }
+
+    def numbered(counts: Mapping[str, int]) -> Graph:
+        return graph_of({**bound, **counts})
+
+    found = [_searched(numbered, dict.fromkeys(autos, 1), inputs, deploy)]
     several = dict.fromkeys(autos, max(2, deploy.workers))
-    attempts: list[Callable[[], Candidate]] = [lambda: _searched(graph_of, several, inputs, deploy)]
+    attempts: list[Callable[[], Candidate]] = [lambda: _searched(numbered, several, inputs, deploy)]
     for count in even_counts(inputs.machine):
         counts = dict.fromkeys(autos, count)
-        attempts.append(lambda counts=counts: _counted(graph_of, counts, inputs, deploy))  # type: ignore[misc]
+        attempts.append(lambda counts=counts: _counted(numbered, counts, inputs, deploy))  # type: ignore[misc]
     for attempt in attempts if autos else ():
         with suppress(ConfigurationError):  # some actor cannot have so many replicas
             found.append(attempt())
     fastest = max(found, key=lambda each: each.rates.ingress)
     for counts in even_shares(fastest, autos, inputs.machine) if autos and inputs.machine.cores > 2 else ():
         with suppress(ConfigurationError):
-            each = _counted(graph_of, counts, inputs, deploy)
+            each = _counted(numbered, counts, inputs, deploy)
             found += [each] if each.rates.ingress > MORE * fastest.rates.ingress else []
     if deploy.pipelining and inputs.machine.cores > 1:
-        cut = _cut(max(found, key=lambda each: each.rates.ingress), inputs, deploy)
-        found += [cut] if cut.rates.ingress > MORE * max(each.rates.ingress for each in found) else []
+        most = max(each.rates.ingress for each in found)
+        searched, counted = found[:2], found[2:]
+        wholes = [max(each, key=lambda each: each.rates.ingress) for each in (searched, counted) if each]
+        cuts = [_cut(each, inputs, deploy) for each in wholes]
+        found += [each for each in cuts if each.rates.ingress > MORE * most]
     best = max(each.rates.ingress for each in found)
     chosen = next(each for each in found if each.rates.ingress >= best * SAME)
     return chosen.graph, execution_plan(chosen, inputs, deploy)
+
+
+def free_actors(graph: Graph) -> list[str]:
+    """Actors whose numbers of replicas a plan may choose: those with "auto" that are tied to no other number."""
+    return [
+        name
+        for group in actors_joined(graph, lambda edge: edge.tied)
+        if all(graph.actors[each].auto for each in group)
+        for name in group
+    ]
 
 
 def even_counts(machine: MachineModel) -> list[int]:
@@ -218,13 +239,13 @@ def even_shares(best: Candidate, autos: Sequence[str], machine: MachineModel) ->
     evenly to workers, of which each is one core."""
     work = {each.operator: each.utilisation * each.replicas for each in best.plan.rates}
     core = sum(work.values()) / machine.cores
+    operators, equals = best.dataflow.operators, best.dataflow.equals()
+    largest = [max(work[operators[number].name] for number in equal) for equal in equals]
     found = []
     for parts in PARTS:
         counts = {}
-        for each in best.dataflow.operators:
-            wanted = (
-                max(1, min(ceil(work[each.name] * parts / core * (1 - 1e-9)), machine.cores)) if core else 1
-            )
+        for each, most in zip(operators, largest):
+            wanted = max(1, min(ceil(most * parts / core * (1 - 1e-9)), machine.cores)) if core else 1
             counts.update({actor: wanted for actor in each.members if actor in autos})
         found.append(counts)
     return found

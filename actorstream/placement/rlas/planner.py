@@ -39,11 +39,12 @@ def plan(
 def start_of(dataflow: Dataflow, options: PlanOptions) -> list[int]:
     """Replicas of each operator to start with: those that are fixed, else those to start from, else the dataflow's."""
     found = []
-    for each in dataflow.operators:
+    for each, equal in zip(dataflow.operators, dataflow.equals()):
+        names = [name for number in equal for name in dataflow.operators[number].members]
         given = [
             counts[name]
             for counts in (options.replicas, options.start if each.scalable else {})
-            for name in each.members
+            for name in names
             if name in counts
         ]
         found.append(given[0] if given else each.replicas)
