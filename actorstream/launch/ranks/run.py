@@ -42,7 +42,7 @@ from actorstream.metrics.counters import CounterTable
 from actorstream.placement.rlas import MachineModel
 from actorstream.plan.compile import is_undecided
 from actorstream.plan.measured_machine import this_machine
-from actorstream.plan.rlas_plan import RankHosts
+from actorstream.plan.rlas_inputs import RankHosts
 from actorstream.topology.findings import HostFindings
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here

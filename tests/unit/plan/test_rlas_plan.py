@@ -260,3 +260,18 @@ def test_neighbours_that_forward_joins_have_equal_numbers_of_replicas(tmp_path: 
     counts = job(tmp_path, 250.0, 50.0, machine(1, 8), *sets).plan.counts()
     assert counts["split"] == counts["count"]
     assert counts["split"] == 2 if written == "2" else counts["split"] > 2
+
+
+def test_an_offered_ingress_is_refused_only_if_the_best_of_all_plans_does_not_sustain_it(
+    tmp_path: Path,
+) -> None:
+    """One search begins with chains that hold what has one replica, and alone would find plans for half of this."""
+    made = job(tmp_path, 100.0, 1000.0, machine(4), "deploy.rlas.ingress=2e6")
+    assert made.plan.model is not None and made.plan.model.ingress == pytest.approx(2e6)
+    assert made.plan.counts()["count"] > 1
+    with pytest.raises(ConfigurationError) as raised:
+        job(tmp_path, 100.0, 1000.0, machine(4), "deploy.rlas.ingress=1e8")
+    text = str(raised.value)
+    assert "100,000,000 tuples/s fit no plan that was found: worker" in text
+    most = float(text.partition("allowed: at most ")[2].partition(" tuples/s")[0].replace(",", ""))
+    assert most == pytest.approx(job(tmp_path, 100.0, 1000.0, machine(4)).plan.model.ingress, rel=0.02)  # type: ignore[union-attr]
