@@ -195,10 +195,9 @@ def with_selectivities(
 def ingress_of(plan: ExecutionPlan, graph: Graph, inputs: RlasInputs) -> float:
     """How many tuples per second the model lets into a plan as it is, with replicas where they are."""
     socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
+    seats = inputs.seats or (plan.model.sockets if plan.model is not None else [])
     places = {
-        (each.actor, each.index): socket_of.get(each.node, 0)
-        if inputs.seats is None
-        else inputs.seats[each.worker]
+        (each.actor, each.index): seats[each.worker] if seats else socket_of.get(each.node, 0)
         for each in plan.replicas
     }
     workers = {(each.actor, each.index): each.worker for each in plan.replicas}

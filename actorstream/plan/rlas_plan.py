@@ -327,8 +327,22 @@ def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) ->
         throughput=plan.throughput * reached,
         limit=chosen.limit,
         rates=rates,
+        sockets=[] if inputs.seats is not None or nodes_tell(inputs.machine) else sockets_of(chosen, workers),
     )
     return msgspec.structs.replace(made, model=model)
+
+
+def nodes_tell(machine: MachineModel) -> bool:
+    """Whether the memory nodes of a machine's sockets say which socket is meant."""
+    return len({socket.node for socket in machine.sockets}) == len(machine.sockets)
+
+
+def sockets_of(chosen: Candidate, workers: int) -> list[int]:
+    """The socket of each worker."""
+    found = [0] * workers
+    for each in chosen.plan.replicas:
+        found[chosen.assignment[each.actor, each.index]] = each.socket
+    return found
 
 
 def program_problems(graph: Graph) -> list[Problem]:
