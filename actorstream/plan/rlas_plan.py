@@ -147,6 +147,8 @@ class Candidate(msgspec.Struct, frozen=True):
         """What limits the rates, in words."""
         if self.rates.busiest is not None:
             return f"worker {self.rates.busiest}: its replicas work all the time"
+        if self.rates.crowded is not None:
+            return f"socket {self.rates.crowded}: its cores work all the time (Eq. 3)"
         return self.plan.limit
 
 
