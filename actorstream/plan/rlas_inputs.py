@@ -42,10 +42,12 @@ class RankHosts(msgspec.Struct, frozen=True):
     Attributes:
         names: the name of each rank's host.
         machines: name -> the host's machine; empty where the deployment names a file with the machine of all.
+        cpus: that each rank may use, in ascending order; empty: nothing is known of that.
     """
 
     names: Sequence[str]
     machines: Mapping[str, MachineModel]
+    cpus: Sequence[Sequence[int]] = ()
 
 
 def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInputs:
@@ -68,7 +70,7 @@ def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInput
         hosts = listed_hosts(deploy, machine)
         machine = machine if spec.machine or len(set(hosts.names)) == 1 else joined(hosts.machines, spec.link)
     if hosts is not None:
-        machine, seats = seated(machine, hosts.names)
+        machine, seats = seated(machine, hosts.names, hosts.cpus)
     options = PlanOptions(
         compression=spec.compression,
         percentile=spec.percentile,
