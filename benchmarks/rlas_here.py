@@ -23,7 +23,7 @@ from actorstream.placement.rlas import MachineModel, PlanOptions, load_profile, 
 from actorstream.plan.compile import read_job
 from actorstream.plan.measured_machine import this_machine
 from actorstream.plan.replanning import ingress_of
-from actorstream.plan.rlas_plan import RlasInputs
+from actorstream.plan.rlas_inputs import RlasInputs
 from benchmarks.dataflow import COMMAND, run_limited
 from benchmarks.job import JobError, tail
 from benchmarks.suites.briskstream import APPLICATIONS, TYPES, Application, throughput

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from actorstream.launch.run import RunResult
     from actorstream.plan.job import Job
-    from actorstream.plan.rlas_plan import RankHosts
+    from actorstream.plan.rlas_inputs import RankHosts
     from actorstream.topology.findings import HostFindings
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
     from actorstream.launch.report import Sampler
     from actorstream.plan.job import Job
-    from actorstream.plan.rlas_plan import RankHosts
+    from actorstream.plan.rlas_inputs import RankHosts
     from actorstream.topology.findings import HostFindings
     from actorstream.topology.plan import ExecutionPlan
     from actorstream.transports.assembly import Assembly

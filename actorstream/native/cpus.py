@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 
-def usable_cpus(root: str = "") -> float:
+def usable_cpus(root: str = "", mask: int | None = None) -> float:
     """CPUs that the affinity mask and the cgroup's quota (v1 and v2, every level) leave, e.g. 1.5; above 0.
 
-    `root` is put before all paths, for tests."""
-    return min([float(len(os.sched_getaffinity(0))), *_quotas(root)])
+    `root` is put before all paths, for tests. `mask`: CPUs of another mask than this process's."""
+    return min([float(mask or len(os.sched_getaffinity(0))), *_quotas(root)])
 
 
 def processor(root: str = "") -> str:

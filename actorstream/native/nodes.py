@@ -57,6 +57,23 @@ class NodeMemory:
         return max(_at_once(cpus, read, share) for _ in range(ROUNDS))
 
 
+def can_bind(cpus: Sequence[int]) -> bool:
+    """Whether the system lets threads of this process run on each of these cores. A cpuset is a limit to that, and the affinity
+    mask of the process is none."""
+    bound: list[int] = []
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            for cpu in cpus:
+                os.sched_setaffinity(threading.get_native_id(), {cpu})
+                bound.append(cpu)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return len(bound) == len(cpus)
+
+
 def core_ns(writer: int, reader: int, line: int = 64) -> float:
     """Nanoseconds more that core `reader` takes to read a cache line that core `writer` has written than one that it wrote
     itself."""

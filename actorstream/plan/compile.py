@@ -42,7 +42,7 @@ from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.plan.replanning import PlanComparison
-    from actorstream.plan.rlas_plan import RankHosts, RlasInputs
+    from actorstream.plan.rlas_inputs import RankHosts, RlasInputs
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.findings import HostFindings
     from actorstream.topology.graph import Graph
@@ -136,7 +136,8 @@ def graph_and_plan(
     replicas an actor has, the graph is that with these numbers."""
     deploy = found.deploy
     if deploy.placement == RLAS:
-        from actorstream.plan.rlas_plan import rlas_inputs, rlas_plan
+        from actorstream.plan.rlas_inputs import rlas_inputs
+        from actorstream.plan.rlas_plan import rlas_plan
 
         graph_of = partial(_graph_of, found.spec, deploy, findings=findings)
         return rlas_plan(graph_of, deploy, rlas_inputs(deploy, hosts))
@@ -208,7 +209,7 @@ def inputs_of_plan(
     ConfigurationError: it was made from none, or their files cannot be read or have changed since."""
     if plan.model is None or plan.deploy.rlas is None:
         raise ConfigurationError(Problem(where, "is of a plan that was made from no model"))
-    from actorstream.plan.rlas_plan import rlas_inputs
+    from actorstream.plan.rlas_inputs import rlas_inputs
 
     inputs = rlas_inputs(plan.deploy, hosts)
     spec = plan.deploy.rlas

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import socket as network
+from collections.abc import Sequence
 from pathlib import Path
 
 from actorstream.errors import ActorstreamError
 from actorstream.native.cpus import clock_hertz, processor
 from actorstream.native.memory import memory_left
-from actorstream.native.nodes import NodeMemory, core_ns
+from actorstream.native.nodes import NodeMemory, can_bind, core_ns
 from actorstream.placement.rlas import MachineModel, Socket, load_machine_model, machine_text
 from actorstream.topology.machine import Machine, read_machine
 
@@ -23,13 +24,14 @@ STEPS = 20_000
 """Lines that are read one after the other for a latency."""
 
 
-def this_machine(*, again: bool = False) -> MachineModel:
+def this_machine(cpus: Sequence[int] = (), *, again: bool = False) -> MachineModel:
     """The model of this machine as this process may use it: the cores of its affinity mask, at most as many as its cgroup's
     quota leaves, node by node. Latencies and bandwidths are measured once (about a second a node) and kept in
     ``$XDG_CACHE_HOME/actorstream/machines/``.
 
+    cpus: those of several processes together; where the system does not let this process measure them all, its own count.
     again: measures even if there is a measurement."""
-    machine = read_machine()
+    machine = read_machine(cpus=cpus if can_bind(cpus) else ())
     nodes = usable_nodes(machine)
     file = _folder() / f"{_identity(nodes)}.toml"
     if not again:

@@ -44,13 +44,14 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
                 "operator",
                 keys,
                 graph.actors[edge.producer].replicas,
+                auto=graph.actors[edge.producer].auto,
                 on_error=actor.on_error,
                 outputs=outputs,
                 input_schemas=list(actor.input_schemas),
                 file=actor.file,
                 line=actor.line,
             ),
-            [replace(edge, consumer=local, route="forward", key=(), bounds=())],
+            [replace(edge, consumer=local, route="forward", key=(), bounds=(), tied=True)],
         )
         merging_cls, merging_keys = actor.cls.second_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]
         merging = replace(actor, cls=merging_cls, keys=merging_keys, input_schemas=[schema])
@@ -85,5 +86,5 @@ def _inputs(graph: Graph, actor: GraphActor, stages: dict[str, Any]) -> list[Edg
         if edge.output in BESIDE and edge.producer in stages:
             local = graph.actors[graph.actors[edge.producer].inputs[0].producer].replicas
             route = "shuffle" if edge.route == "forward" and local != actor.replicas else edge.route
-            inputs.append(replace(edge, producer=f"{edge.producer}{FIRST_STEP}", route=route))
+            inputs.append(replace(edge, producer=f"{edge.producer}{FIRST_STEP}", route=route, tied=False))
     return inputs

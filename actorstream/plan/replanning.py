@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actorstream.plan.rlas_plan import RlasInputs, operators_of, rates_of, rlas_plan
+from actorstream.plan.rlas_plan import execution_plan, fastest, operators_of, rates_of
 
 if TYPE_CHECKING:
     from actorstream.placement.rlas import OperatorProfile, Profile
+    from actorstream.plan.rlas_inputs import RlasInputs
     from actorstream.plan.rlas_plan import GraphOf
     from actorstream.topology.graph import Graph
     from actorstream.topology.plan import ExecutionPlan
@@ -67,8 +68,8 @@ def compare(
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows, slower)
     measured = msgspec.structs.replace(inputs, profile=profile)
     now = ingress_of(plan, graph, measured)
-    _, found = rlas_plan(graph_of, plan.deploy, measured)
-    best = found.model.ingress if found.model is not None else 0.0
+    chosen = fastest(graph_of, plan.deploy, measured)
+    best = chosen.rates.ingress
     is_other = best > WORTH * now
     return PlanComparison(
         plan.model.ingress,
@@ -76,7 +77,7 @@ def compare(
         costs,
         now,
         max(best, now),
-        found if is_other else plan,
+        execution_plan(chosen, measured, plan.deploy) if is_other else plan,
         is_other,
     )
 
@@ -194,10 +195,9 @@ def with_selectivities(
 def ingress_of(plan: ExecutionPlan, graph: Graph, inputs: RlasInputs) -> float:
     """How many tuples per second the model lets into a plan as it is, with replicas where they are."""
     socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
+    seats = inputs.seats or (plan.model.sockets if plan.model is not None else [])
     places = {
-        (each.actor, each.index): socket_of.get(each.node, 0)
-        if inputs.seats is None
-        else inputs.seats[each.worker]
+        (each.actor, each.index): seats[each.worker] if seats else socket_of.get(each.node, 0)
         for each in plan.replicas
     }
     workers = {(each.actor, each.index): each.worker for each in plan.replicas}

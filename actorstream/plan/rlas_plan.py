@@ -1,6 +1,6 @@
 """`placement = "rlas"`: from files of a profile and a machine to a graph with its replicas and an execution plan.
 
-The search is `placement.rlas`; here are its inputs, and what its result means for workers and cores.
+The search is `placement.rlas`; here is what its result means for workers and cores.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,24 +18,19 @@ from actorstream.placement.dealing import deal
 from actorstream.placement.rlas import (
     Dataflow,
     MachineModel,
-    PlanOptions,
     Profile,
     SocketPlan,
+    check_ingress,
     dataflow_of,
-    joined,
-    load_machine_model,
-    load_profile,
-    planned_rows,
-    seated,
+    search,
 )
-from actorstream.placement.rlas import plan as search
 from actorstream.placement.rlas.balance import balanced
 from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.dataflow import actors_joined
 from actorstream.placement.rlas.instance import Instance, instance_of
-from actorstream.placement.rlas.lstopo import load_lstopo
 from actorstream.placement.rlas.worker_rates import WorkerRates, on_workers
 from actorstream.plan.fuse import fusible
-from actorstream.plan.measured_machine import this_machine
+from actorstream.plan.rlas_inputs import RlasInputs, rlas_inputs
 from actorstream.topology.machine import Core
 from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
 
@@ -57,102 +51,79 @@ GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
 
-class RlasInputs(msgspec.Struct, frozen=True):
-    """What a plan is made from, besides the graph."""
-
-    profile: Profile
-    machine: MachineModel
-    options: PlanOptions
-    seats: Sequence[int] | None = None
-    """The socket of each rank, where others have started these; None: as many workers are started as the plan wants."""
-
-
-class RankHosts(msgspec.Struct, frozen=True):
-    """The hosts of ranks that others have started.
-
-    Attributes:
-        names: the name of each rank's host.
-        machines: name -> the host's machine; empty where the deployment names a file with the machine of all.
-    """
-
-    names: Sequence[str]
-    machines: Mapping[str, MachineModel]
-
-
-def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInputs:
-    """Reads the files that a deployment names. Where workers are ranks of `hosts`, the machine is theirs, all together.
-
-    ConfigurationError: a file cannot be read, or the machine in it lacks a host."""
-    spec = deploy.rlas
-    assert spec is not None  # check_deploy has looked
-    read = load_lstopo if Path(spec.machine or "").suffix == ".xml" else load_machine_model
-    seats = None
-    if spec.machine is not None:
-        machine = read(Path(spec.machine))
-    elif hosts is None:
-        machine = this_machine()
-    elif len(hosts.machines) == 1:
-        machine = next(iter(hosts.machines.values()))
-    else:
-        machine = joined(hosts.machines, spec.link)
-    if hosts is None and (deploy.hosts or deploy.transport not in ("shm", "local")):
-        hosts = listed_hosts(deploy, machine)
-        machine = machine if spec.machine or len(set(hosts.names)) == 1 else joined(hosts.machines, spec.link)
-    if hosts is not None:
-        machine, seats = seated(machine, hosts.names)
-    options = PlanOptions(
-        compression=spec.compression,
-        percentile=spec.percentile,
-        ingress=spec.ingress,
-        divide=spec.divide,
-        steps=spec.steps,
-        rows=planned_rows(deploy.batch_size),
-    )
-    return RlasInputs(load_profile(spec.profile), machine, options, seats)
-
-
-def listed_hosts(deploy: DeploySpec, machine: MachineModel) -> RankHosts:
-    """The hosts that a deployment lists, before any rank runs: each is taken to be a machine like this one."""
-    slots = [each.address for each in deploy.hosts for _ in range(each.slots)]
-    names = slots[: deploy.workers] or [""] * deploy.workers
-    return RankHosts(names, dict.fromkeys(names, machine))
-
-
 def rlas_plan(
     graph_of: GraphOf, deploy: DeploySpec, inputs: RlasInputs | None = None
 ) -> tuple[Graph, ExecutionPlan]:
     """The graph with the numbers of replicas that the search chose, and the plan of it.
 
-    How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
-    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
-    what they find stand equal numbers of replicas, those that divide the work of the best into equal shares, and the best of
-    these with its chains cut. The plan whose workers let in most tuples is taken, the first of those that are equal.
-
-    ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
+    ConfigurationError: as `fastest`, or the plan does not sustain the offered ingress."""
     inputs = inputs or rlas_inputs(deploy)
-    first = graph_of({})
-    autos = [actor.name for actor in first.actors.values() if actor.auto]
-    _check(first, inputs.profile, deploy)
-    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy)]
-    several = dict.fromkeys(autos, max(2, deploy.workers))
-    attempts: list[Callable[[], Candidate]] = [lambda: _searched(graph_of, several, inputs, deploy)]
-    for count in even_counts(inputs.machine):
-        counts = dict.fromkeys(autos, count)
-        attempts.append(lambda counts=counts: _counted(graph_of, counts, inputs, deploy))  # type: ignore[misc]
-    for attempt in attempts if autos else ():
-        with suppress(ConfigurationError):  # some actor cannot have so many replicas
-            found.append(attempt())
-    fastest = max(found, key=lambda each: each.rates.ingress)
-    for counts in even_shares(fastest, autos, inputs.machine) if autos and inputs.machine.cores > 2 else ():
-        with suppress(ConfigurationError):
-            each = _counted(graph_of, counts, inputs, deploy)
-            found += [each] if each.rates.ingress > MORE * fastest.rates.ingress else []
-    if deploy.pipelining and inputs.machine.cores > 1:
-        cut = _cut(max(found, key=lambda each: each.rates.ingress), inputs, deploy)
-        found += [cut] if cut.rates.ingress > MORE * max(each.rates.ingress for each in found) else []
-    best = max(each.rates.ingress for each in found)
-    chosen = next(each for each in found if each.rates.ingress >= best * SAME)
+    chosen = fastest(graph_of, deploy, inputs)
+    offered = inputs.options.ingress
+    if offered:
+        check_ingress(chosen.dataflow, offered, chosen.rates.ingress, chosen.limit)
     return chosen.graph, execution_plan(chosen, inputs, deploy)
+
+
+def fastest(graph_of: GraphOf, deploy: DeploySpec, inputs: RlasInputs) -> Candidate:
+    """The plan whose workers let in most tuples, the first of those that are equal, whether it sustains what is offered or not.
+
+    How the rows of an input are routed may depend on the numbers of replicas, and what calls what directly depends on the
+    routes. So there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is
+    several. Beside what they find stand equal numbers of replicas, those that divide the work of the best into equal shares, and
+    the best of both kinds with their chains cut.
+
+    ConfigurationError: the profile is of another topology, or an actor cannot be placed so."""
+    first = graph_of({})
+    _check(first, inputs.profile, deploy)
+    autos = free_actors(first)
+    bound = {
+        each.name: each.replicas for each in first.actors.values() if each.auto and each.name not in autos
+    }
+
+    def numbered(counts: Mapping[str, int]) -> Graph:
+        return graph_of({**bound, **counts})
+
+    attempts: list[tuple[Attempt, int]] = [(_searched, 1), (_searched, max(2, deploy.workers))]
+    attempts += [(_counted, count) for count in even_counts(inputs.machine)]
+    found: list[Candidate] = []
+    refused: list[ConfigurationError] = []
+    for attempt, count in attempts if autos else attempts[:1]:
+        try:
+            found.append(attempt(numbered, dict.fromkeys(autos, count), inputs, deploy))
+        except ConfigurationError as error:  # some actor cannot have so many replicas
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    best = max(found, key=_ingress)
+    for counts in even_shares(best, autos, inputs.machine) if autos and inputs.machine.cores > 2 else ():
+        with suppress(ConfigurationError):
+            each = _counted(numbered, counts, inputs, deploy)
+            found += [each] if _ingress(each) > MORE * _ingress(best) else []
+    if deploy.pipelining and inputs.machine.cores > 1:
+        searched, counted = found[:2], found[2:]
+        wholes = [max(each, key=_ingress) for each in (searched, counted) if each]
+        cuts = [_cut(each, inputs, deploy) for each in wholes]
+        most = max(map(_ingress, found))
+        found += [each for each in cuts if _ingress(each) > MORE * most]
+    most = max(map(_ingress, found))
+    # A plan that takes less than what is offered is not as good as one that takes all of it.
+    least = max(most * SAME, min(most, inputs.options.ingress) * (1 - 1e-9))
+    return next(each for each in found if _ingress(each) >= least)
+
+
+def _ingress(each: Candidate) -> float:
+    return each.rates.ingress
+
+
+def free_actors(graph: Graph) -> list[str]:
+    """Actors whose numbers of replicas a plan may choose: those with "auto" that are tied to no other number."""
+    return [
+        name
+        for group in actors_joined(graph, lambda edge: edge.tied)
+        if all(graph.actors[each].auto for each in group)
+        for name in group
+    ]
 
 
 def even_counts(machine: MachineModel) -> list[int]:
@@ -170,6 +141,19 @@ class Candidate(msgspec.Struct, frozen=True):
     assignment: Assignment
     cores: dict[int, Core]
     rates: WorkerRates
+
+    @property
+    def limit(self) -> str:
+        """What limits the rates, in words."""
+        if self.rates.busiest is not None:
+            return f"worker {self.rates.busiest}: its replicas work all the time"
+        if self.rates.crowded is not None:
+            return f"socket {self.rates.crowded}: its cores work all the time (Eq. 3)"
+        return self.plan.limit
+
+
+Attempt = Callable[[GraphOf, Mapping[str, int], RlasInputs, "DeploySpec"], Candidate]
+"""Makes a plan from so many replicas of the actors that may have any number."""
 
 
 def _searched(
@@ -218,13 +202,13 @@ def even_shares(best: Candidate, autos: Sequence[str], machine: MachineModel) ->
     evenly to workers, of which each is one core."""
     work = {each.operator: each.utilisation * each.replicas for each in best.plan.rates}
     core = sum(work.values()) / machine.cores
+    operators, equals = best.dataflow.operators, best.dataflow.equals()
+    largest = [max(work[operators[number].name] for number in equal) for equal in equals]
     found = []
     for parts in PARTS:
         counts = {}
-        for each in best.dataflow.operators:
-            wanted = (
-                max(1, min(ceil(work[each.name] * parts / core * (1 - 1e-9)), machine.cores)) if core else 1
-            )
+        for each, most in zip(operators, largest):
+            wanted = max(1, min(ceil(most * parts / core * (1 - 1e-9)), machine.cores)) if core else 1
             counts.update({actor: wanted for actor in each.members if actor in autos})
         found.append(counts)
     return found
@@ -338,16 +322,29 @@ def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) ->
         )
         for each in plan.rates
     ]
-    busiest = chosen.rates.busiest
     model = PlanModel(
         machine=plan.machine_fingerprint,
         profile=plan.profile_fingerprint,
         ingress=chosen.rates.ingress,
         throughput=plan.throughput * reached,
-        limit=plan.limit if busiest is None else f"worker {busiest}: its replicas work all the time",
+        limit=chosen.limit,
         rates=rates,
+        sockets=[] if inputs.seats is not None or nodes_tell(inputs.machine) else sockets_of(chosen, workers),
     )
     return msgspec.structs.replace(made, model=model)
+
+
+def nodes_tell(machine: MachineModel) -> bool:
+    """Whether the memory nodes of a machine's sockets say which socket is meant."""
+    return len({socket.node for socket in machine.sockets}) == len(machine.sockets)
+
+
+def sockets_of(chosen: Candidate, workers: int) -> list[int]:
+    """The socket of each worker."""
+    found = [0] * workers
+    for each in chosen.plan.replicas:
+        found[chosen.assignment[each.actor, each.index]] = each.socket
+    return found
 
 
 def program_problems(graph: Graph) -> list[Problem]:

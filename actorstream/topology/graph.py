@@ -41,6 +41,9 @@ class Edge(msgspec.Struct, frozen=True):
     """Read whole before the consumer's other inputs (topology/static_inputs.py)."""
     implied: bool = False
     """The order was not written: an edge downstream needs it (topology/serial.py)."""
+    tied: bool = False
+    """Whether both ends must have equal numbers of replicas: `forward` was written, or the consumer is the first step of an
+    aggregate. A route that was not written may be `forward`, too, and is another one where the numbers differ."""
 
     @property
     def source(self) -> str:

@@ -6,6 +6,7 @@ Only `read_machine` looks at a real one (affinity, /sys, cgroup); nothing here c
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -48,9 +49,10 @@ class Machine(msgspec.Struct, frozen=True):
         return cls(cores, tuple(NumaNode(number) for number in range(nodes)))
 
 
-def read_machine(root: Path = Path("/")) -> Machine:
-    """This machine, as this process may use it. `root`: where /sys and /proc are looked for."""
-    mask = (
+def read_machine(root: Path = Path("/"), cpus: Collection[int] = ()) -> Machine:
+    """This machine, as this process may use it. `root`: where /sys and /proc are looked for. `cpus`: those that count, in
+    place of this process's affinity mask."""
+    mask = sorted(cpus) or (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else list(range(os.cpu_count() or 1))
@@ -64,7 +66,7 @@ def read_machine(root: Path = Path("/")) -> Machine:
         distances = tuple(int(word) for word in _text(each / "distance").split())
         nodes.append(NumaNode(number, _memory_total(_text(each / "meminfo")), distances))
     cores = tuple(Core(cpu, owner.get(cpu, 0)) for cpu in mask)
-    usable = usable_cpus(str(root).rstrip("/"))
+    usable = usable_cpus(str(root).rstrip("/"), len(mask))
     return Machine(cores, tuple(nodes) or (NumaNode(0),), usable if usable < len(cores) else None)
 
 

@@ -80,7 +80,7 @@ class PlannedRate(msgspec.Struct, kw_only=True, frozen=True):
     """Per tuple."""
 
 
-class PlanModel(msgspec.Struct, kw_only=True, frozen=True):
+class PlanModel(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """From which model a plan was made, and what it predicts. `machine`, `profile`: fingerprints of its inputs."""
 
     machine: int
@@ -93,6 +93,8 @@ class PlanModel(msgspec.Struct, kw_only=True, frozen=True):
     limit: str
     """What limits it, in words."""
     rates: list[PlannedRate] = []
+    sockets: list[int] = []
+    """Of each worker, where the machine's memory nodes do not say it: which of the machine's sockets it is on."""
 
 
 class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
@@ -211,6 +213,10 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
         for each in chain
         if each not in replicas
     )
+    if plan.model is not None and plan.model.sockets and len(plan.model.sockets) != plan.deploy.workers:
+        found.append(
+            (f"names {len(plan.model.sockets)} sockets", f"{plan.deploy.workers}, one for each worker")
+        )
     for each in plan.dependencies:
         found.extend(tree_problems(each))
     found.extend(

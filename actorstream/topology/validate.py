@@ -295,7 +295,8 @@ class _Check:
                 )
             known = known and schema is not None
             ends = (self.edges, each.actor, each.output, actor.name, number, each.label)
-            actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds), static))
+            how = (route, key, each.order, tuple(each.bounds), static)
+            actor.inputs.append(Edge(*ends, *how, tied=each.route == "forward"))
             self.edges += 1
             if schema is not None:
                 actor.input_schemas.append(schema)

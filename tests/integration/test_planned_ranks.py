@@ -13,6 +13,7 @@ import pytest
 
 from actorstream.cli.main import main
 from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile, profile_text
+from actorstream.transports.mpi.starter import mpiexec
 from tests.integration.namespaces import ROOT, deployment, hosts
 from tests.integration.test_planned_runs import TOPOLOGY
 
@@ -101,3 +102,34 @@ def test_ranks_of_mpi_take_the_plan_of_the_home_rank_and_it_is_compared_with_the
     assert sorted((tmp_path / "out.csv").read_text().splitlines()) == expected
     assert (report["transport"], len(report["actors"]["moved"])) == ("mpi", 2)
     assert "profiled_ns" in report["model"] and json.loads((tmp_path / "plan.json").read_text())["model"]
+
+
+BOUND = """
+import os, sys
+
+rank = int(os.environ.get("PMI_RANK") or os.environ["OMPI_COMM_WORLD_RANK"])
+cpus = sorted(os.sched_getaffinity(0))
+os.sched_setaffinity(0, {cpus[rank % len(cpus)]})
+os.execv(sys.executable, [sys.executable, "-m", "actorstream", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_ranks_that_are_bound_to_a_core_each_offer_one_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batch systems start ranks so."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    expected = written(tmp_path, 500_000.0)
+    bound = [each if each != "deploy.bind=none" else "deploy.bind=core" for each in PLACED]
+    words = ["launch", "topology.toml", "--transport", "mpi", *bound, "--report", "report.json"]
+    command = mpiexec(2, [sys.executable, "-c", BOUND, *words])
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    report = ended(process, tmp_path)
+    assert sorted((tmp_path / "out.csv").read_text().splitlines()) == expected
+    assert len(report["actors"]["moved"]) == 2
+    assert (
+        sorted(cpu for each in report["placement"] for cpu in each["cpus"])
+        == sorted(os.sched_getaffinity(0))[:2]
+    )

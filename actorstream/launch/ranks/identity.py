@@ -36,6 +36,7 @@ class Identity(msgspec.Struct, kw_only=True):
         resume: number of the checkpoint that it goes on from; 0: none.
         whole_plan: the execution plan, as JSON; of the home rank only.
         machine: the model of its host, as JSON, where a plan is to be made for it; of the lowest rank of each place.
+        cpus: that it may use.
         outputs: of the actors that its host has the files for; only where another host lacks some.
     """
 
@@ -55,6 +56,7 @@ class Identity(msgspec.Struct, kw_only=True):
     resume: int = 0
     whole_plan: bytes = b""
     machine: bytes = b""
+    cpus: list[int] = []
     outputs: PlainOutputs = {}
 
     @property

@@ -42,7 +42,7 @@ from actorstream.metrics.counters import CounterTable
 from actorstream.placement.rlas import MachineModel
 from actorstream.plan.compile import is_undecided
 from actorstream.plan.measured_machine import this_machine
-from actorstream.plan.rlas_plan import RankHosts
+from actorstream.plan.rlas_inputs import RankHosts
 from actorstream.topology.findings import HostFindings
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
@@ -179,13 +179,15 @@ class Rank:
         return [msgspec.msgpack.decode(each, type=Identity) for each in gathered]
 
     def _hosts(self, job: Job) -> RankHosts:
-        """The hosts of all ranks, and their machines, each measured by its lowest rank unless the deployment names a file."""
+        """The hosts of all ranks, and their machines, each measured by its lowest rank unless the deployment names a file. A
+        machine has the cores of all of its ranks, each of which may be bound to some of them."""
         places = [each.place for each in self.identities]
         spec, mine = job.deploy.rlas, places[self.assembly.rank]
 
         def measured(own: Identity) -> None:
             if spec is not None and spec.machine is None and places.index(mine) == self.assembly.rank:
-                own.machine = msgspec.json.encode(this_machine())
+                cpus = {cpu for each in self.identities if each.place == mine for cpu in each.cpus}
+                own.machine = msgspec.json.encode(this_machine(sorted(cpus)))
 
         told = self._all_told(measured)
         machines = {
@@ -193,7 +195,9 @@ class Rank:
         }
         names = host_names(self.identities, job.deploy.hosts)
         return RankHosts(
-            names, {name: machines[place] for name, place in zip(names, places) if place in machines}
+            names,
+            {name: machines[place] for name, place in zip(names, places) if place in machines},
+            [each.cpus for each in self.identities],
         )
 
     def _planned(self, own: Identity, compile_job: Compile) -> None:
@@ -224,7 +228,10 @@ class Rank:
 
     def _identity(self) -> Identity:
         place = f"{here().hex()}-{Path('/proc/self/ns/mnt').stat().st_ino}"
-        return Identity(rank=self.assembly.rank, host=socket.gethostname(), pid=os.getpid(), place=place)
+        cpus = sorted(os.sched_getaffinity(0))
+        return Identity(
+            rank=self.assembly.rank, host=socket.gethostname(), pid=os.getpid(), place=place, cpus=cpus
+        )
 
     def _note(self, own: Identity, error: BaseException) -> None:
         status = self._exit_status(error)

@@ -52,11 +52,15 @@ def joined(hosts: Mapping[str, MachineModel], link: float) -> MachineModel:
     return check_machine_model(model)
 
 
-def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, list[int]]:
-    """The part of a machine that ranks have, and the socket of each rank in it. `hosts`: of each rank.
+def seated(
+    model: MachineModel, hosts: Sequence[str], cpus: Sequence[Sequence[int]] = ()
+) -> tuple[MachineModel, list[int]]:
+    """The part of a machine that ranks have, and the socket of each rank in it. `hosts`: of each rank. `cpus`: that each rank may
+    use, where that is known.
 
-    A host's ranks are dealt to its sockets, each to the one with most cores for a rank of its own. A socket keeps a core for each
-    of its ranks. ConfigurationError: the model has no socket on a host."""
+    A host's ranks are dealt to its sockets, each to the one with most cores for a rank of its own, of those that have a core
+    which the rank may use. A socket keeps a core for each of its ranks, in their order, but for ranks that share a core.
+    ConfigurationError: the model has no socket on a host."""
     problems = []
     known = dict.fromkeys(each.host for each in model.sockets)
     places = hosts if list(known) != [""] or len(set(hosts)) > 1 else [""] * len(hosts)
@@ -70,8 +74,10 @@ def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, lis
         raise ConfigurationError(problems)
     counts = [0] * len(model.sockets)
     chosen: list[int] = []
-    for name in places:
+    masks = cpus or [()] * len(places)
+    for name, mask in zip(places, masks):
         mine = [number for number, each in enumerate(model.sockets) if each.host == name]
+        mine = [number for number in mine if not set(mask).isdisjoint(model.sockets[number].cpus)] or mine
         best = max(mine, key=lambda each: (model.sockets[each].cores / (counts[each] + 1), -each))
         counts[best] += 1
         chosen.append(best)
@@ -80,7 +86,12 @@ def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, lis
     for number in used:
         socket = model.sockets[number]
         cores = min(socket.cores, counts[number])
-        sockets.append(msgspec.structs.replace(socket, cores=cores, cpus=socket.cpus[:cores]))
+        own = _own_cpus(socket.cpus, [mask for mask, seat in zip(masks, chosen) if seat == number])
+        if own:
+            cores = sum(cpu is not None for cpu in own)
+        named = [cpu for cpu in own[:cores] if cpu is not None]  # the nth is the nth rank's
+        named = named if len(named) == cores else []
+        sockets.append(msgspec.structs.replace(socket, cores=cores, cpus=named))
     part = msgspec.structs.replace(
         model,
         sockets=sockets,
@@ -88,3 +99,17 @@ def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, lis
         bandwidth=[[model.bandwidth[i][j] for j in used] for i in used],
     )
     return part, [used.index(each) for each in chosen]
+
+
+def _own_cpus(cpus: Sequence[int], masks: Sequence[Sequence[int]]) -> list[int | None]:
+    """A core of its own for each rank of a socket, None for those that share one of others; empty: the socket names no cores.
+    Ranks that may use few cores choose first. One that may use none of them is taken to be bound to nothing."""
+    if not cpus:
+        return []
+    allowed = [[cpu for cpu in cpus if cpu in mask] or list(cpus) for mask in masks]
+    free = set(cpus)
+    found: list[int | None] = [None] * len(masks)
+    for number in sorted(range(len(masks)), key=lambda each: (len(allowed[each]), each)):
+        found[number] = next((cpu for cpu in allowed[number] if cpu in free), None)
+        free.discard(found[number])  # type: ignore[arg-type]
+    return found

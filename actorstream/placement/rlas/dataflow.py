@@ -61,10 +61,22 @@ class Dataflow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     flows: list[Flow]
     topology: int = 0
     """Fingerprint of the graph; 0: of none."""
+    tied: list[list[str]] = []
+    """Groups of actors with equal numbers of replicas, whatever plan is made; those of one operator are tied anyway."""
 
     def operator_of(self) -> dict[str, int]:
         """Actor -> number of its operator."""
         return {actor: number for number, each in enumerate(self.operators) for actor in each.members}
+
+    def equals(self) -> list[list[int]]:
+        """Of each operator the numbers of those that have as many replicas as it, itself among them, in ascending order."""
+        places = self.operator_of()
+        found = [[number] for number in range(len(self.operators))]
+        for actors in self.tied:
+            equal = sorted({places[actor] for actor in actors})
+            for number in equal:
+                found[number] = equal
+        return found
 
 
 def dataflow_of(
@@ -75,26 +87,23 @@ def dataflow_of(
     Args:
         direct: whether an edge's consumer may be called by its producer; such operators become one.
         scale: whether operators with a written number of replicas are scalable too, besides those with "auto"."""
-    group: dict[str, list[str]] = {name: [name] for name in graph.actors}
-    for edge in graph.edges:
-        if direct is None or not direct(graph, edge):
-            continue
-        first, second = group[edge.producer], group[edge.consumer]
-        if first is not second:
-            first.extend(second)
-            group.update(dict.fromkeys(second, first))
-    chains = {id(each): each for each in group.values()}
+
+    def is_call(edge: Edge) -> bool:
+        return direct is not None and direct(graph, edge)
+
+    groups = actors_joined(graph, lambda edge: edge.tied or is_call(edge))
+    group_of = {name: group for group in groups for name in group}
     operators = []
-    for chain in chains.values():
-        actors = [graph.actors[name] for name in chain]
-        scalable = all(
-            each.auto or (scale and each.role == "operator" and not each.contract.one_replica)
-            for each in actors
+    for chain in actors_joined(graph, is_call):
+        equal = [graph.actors[name] for name in group_of[chain[0]]]
+        free = all(
+            (each.auto or (scale and each.role == "operator" and not each.contract.one_replica))
+            and each.planning is None
+            for each in equal
         )
-        free = scalable and all(each.planning is None for each in actors)
         leaving = [edge for name in chain for edge in graph.consumers(name)]
         table = bool(leaving) and all(edge.static for edge in leaving)
-        replicas = 1 if free else actors[0].replicas
+        replicas = 1 if free else graph.actors[chain[0]].replicas
         operators.append(PlannedOperator(members=chain, replicas=replicas, scalable=free, table=table))
     flows = [
         Flow(
@@ -108,7 +117,20 @@ def dataflow_of(
         if not edge.static
     ]
     operators = in_order(operators, flows)
-    return Dataflow(name=graph.name, operators=operators, flows=flows, topology=graph.fingerprint)
+    return Dataflow(
+        name=graph.name, operators=operators, flows=flows, topology=graph.fingerprint, tied=groups
+    )
+
+
+def actors_joined(graph: Graph, joins: Callable[[Edge], bool]) -> list[list[str]]:
+    """The graph's actors in groups: each holds those that such edges join, or one actor alone."""
+    group: dict[str, list[str]] = {name: [name] for name in graph.actors}
+    for edge in graph.edges:
+        first, second = group[edge.producer], group[edge.consumer]
+        if first is not second and joins(edge):
+            first.extend(second)
+            group.update(dict.fromkeys(second, first))
+    return list({id(each): each for each in group.values()}.values())
 
 
 def in_order(operators: list[PlannedOperator], flows: list[Flow]) -> list[PlannedOperator]:

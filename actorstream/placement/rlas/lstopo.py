@@ -44,17 +44,29 @@ def _machine(root: ElementTree.Element, name: str, file: str) -> MachineModel:
     masks = [_first_cpu(each.get("cpuset", "")) for each in units]
     if not any(each is not None for each in masks):
         raise ConfigurationError(Problem("--machine", "has no cores", "objects of type Core or PU", "", file))
-    cpus: list[list[int]] = []
-    numbers: list[int] = []
-    for node in (each for each in root.iter("object") if each.get("type") == "NUMANode"):
-        own = _mask(node.get("cpuset", ""))
-        mine = [cpu for cpu in masks if cpu is not None and own >> cpu & 1]
-        if mine:
-            cpus.append(sorted(mine))
-            numbers.append(int(node.get("os_index", len(numbers))))
+    usable = sorted(cpu for cpu in masks if cpu is not None)
+    nodes = [each for each in root.iter("object") if each.get("type") == "NUMANode"]
+    owned = _cpus_of(nodes, usable)
+    numbers = [int(node.get("os_index", number)) for number, node in enumerate(nodes) if owned[number]]
+    cpus = [each for each in owned if each]
     if not cpus:
-        cpus, numbers = [sorted(cpu for cpu in masks if cpu is not None)], [0]
-    return shaped(name, cpus, _distances(root, numbers), numbers)
+        cpus, numbers = [usable], [0]
+    return shaped(name, cpus, _distances(root, numbers), numbers, file=file)
+
+
+def _cpus_of(nodes: list[ElementTree.Element], usable: list[int]) -> list[list[int]]:
+    """The CPUs of each node. A CPU belongs to one of the nodes near it: to that with the fewest CPUs, of equals to ordinary
+    memory, else to the first. So fast memory beside ordinary memory has none, and neither has a node of a whole package."""
+    masks = [_mask(node.get("cpuset", "")) for node in nodes]
+    is_special = [node.get("subtype", "DRAM") not in ("", "DRAM") for node in nodes]
+    owned: list[list[int]] = [[] for _ in nodes]
+    free = set(usable)
+    for number in sorted(
+        range(len(nodes)), key=lambda each: (masks[each].bit_count(), is_special[each], each)
+    ):
+        owned[number] = sorted(cpu for cpu in free if masks[number] >> cpu & 1)
+        free.difference_update(owned[number])
+    return owned
 
 
 def _mask(text: str) -> int:

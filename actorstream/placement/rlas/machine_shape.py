@@ -27,8 +27,9 @@ def shaped(
     *,
     hertz: float = HERTZ,
     host: str = "",
+    file: str = "",
 ) -> MachineModel:
-    """The model of nodes with so many CPUs and such distances (10: local), with assumed figures.
+    """The model of nodes with so many CPUs and such distances (10: local), with assumed figures. `file`: where these are from.
 
     ConfigurationError: the matrix of distances is incomplete or not symmetric."""
     rows = [[float(each) for each in row] for row in distances]
@@ -43,7 +44,8 @@ def shaped(
             sockets=sockets,
             latency_ns=[[LOCAL_NS * each / 10 for each in row] for row in rows],
             bandwidth=[[LOCAL_BYTES * 10 / each if each else 0.0 for each in row] for row in rows],
-        )
+        ),
+        file,
     )
 
 

@@ -31,12 +31,21 @@ def random_places(instance: Instance, draw: random.Random) -> list[int]:
     return [draw.randrange(instance.sockets) for _ in instance.groups]
 
 
-def random_replicas(scalable: list[bool], fixed: list[int], most: int, draw: random.Random) -> list[int]:
-    """Replicas of operators drawn one by one until there are `most` in all."""
+def random_replicas(
+    scalable: list[bool],
+    fixed: list[int],
+    most: int,
+    draw: random.Random,
+    equals: Sequence[Sequence[int]] | None = None,
+) -> list[int]:
+    """Replicas of operators drawn one by one until there are `most` in all. `equals`: of each operator those that have as many as
+    it; None: no others have."""
     found = list(fixed)
+    equals = equals or [[number] for number in range(len(found))]
     free = [number for number, each in enumerate(scalable) if each]
-    while free and sum(found) < most:
-        found[draw.choice(free)] += 1
+    while free := [each for each in free if sum(found) + len(equals[each]) <= most]:
+        for number in equals[draw.choice(free)]:
+            found[number] += 1
     return found
 
 

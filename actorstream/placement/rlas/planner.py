@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.placement.rlas.costs import Costs, costs_of
+from actorstream.placement.rlas.costs import costs_of
 from actorstream.placement.rlas.dataflow import Dataflow
 from actorstream.placement.rlas.machine_model import MachineModel
 from actorstream.placement.rlas.options import PlanOptions
@@ -26,24 +26,31 @@ def plan(
         ConfigurationError: the profile lacks an operator, a name is unknown, or no plan sustains the offered ingress; it
             says which constraint is in the way, by how much, and what would fit."""
     options = options or PlanOptions()
+    found = search(dataflow, machine, profile, options)
+    if options.ingress and options.strategy == "rlas":
+        check_ingress(dataflow, options.ingress, found.ingress, found.limit)
+    return found
+
+
+def search(dataflow: Dataflow, machine: MachineModel, profile: Profile, options: PlanOptions) -> SocketPlan:
+    """As `plan`, but returns the best plan that there is even if it does not sustain the offered ingress."""
     _check_names(dataflow, options)
     costs = costs_of(dataflow, profile, rows=options.rows, percentile=options.percentile)
     start = start_of(dataflow, options)
     placed, steps, complete = STRATEGIES[options.strategy](costs, machine, options, start)
     found = predicted(placed.instance, placed.places)
-    if options.ingress and options.strategy == "rlas":
-        _check_ingress(costs, found, options)
     return socket_plan(dataflow, machine, profile, options.strategy, placed, found, steps, complete)
 
 
 def start_of(dataflow: Dataflow, options: PlanOptions) -> list[int]:
     """Replicas of each operator to start with: those that are fixed, else those to start from, else the dataflow's."""
     found = []
-    for each in dataflow.operators:
+    for each, equal in zip(dataflow.operators, dataflow.equals()):
+        names = [name for number in equal for name in dataflow.operators[number].members]
         given = [
             counts[name]
             for counts in (options.replicas, options.start if each.scalable else {})
-            for name in each.members
+            for name in names
             if name in counts
         ]
         found.append(given[0] if given else each.replicas)
@@ -109,11 +116,11 @@ def _check_names(dataflow: Dataflow, options: PlanOptions) -> None:
         raise ConfigurationError(problems)
 
 
-def _check_ingress(costs: Costs, found: Prediction, options: PlanOptions) -> None:
-    if found.ingress >= options.ingress * (1 - 1e-9):
+def check_ingress(dataflow: Dataflow, offered: float, sustained: float, limit: str) -> None:
+    """ConfigurationError: the best plan of a dataflow does not sustain what its sources are offered. `limit`: why, in words."""
+    if sustained >= offered * (1 - 1e-9):
         return
-    short = options.ingress / found.ingress
-    message = f"{options.ingress:,.0f} tuples/s fit no plan that was found: {found.limit}; it needs {short:.2f} times as much"
-    fixed = [each.name for each in costs.dataflow.operators if not each.scalable]
+    message = f"{offered:,.0f} tuples/s fit no plan that was found: {limit}; it needs {offered / sustained:.2f} times as much"
+    fixed = [each.name for each in dataflow.operators if not each.scalable]
     hint = f'fixed numbers of replicas: {listed(fixed)}; "auto" lets the planner choose' if fixed else ""
-    raise ConfigurationError(Problem("ingress", message, f"at most {found.ingress:,.0f} tuples/s", hint))
+    raise ConfigurationError(Problem("ingress", message, f"at most {sustained:,.0f} tuples/s", hint))

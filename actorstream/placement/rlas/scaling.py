@@ -87,12 +87,12 @@ class Scaling(msgspec.Struct):
         best = self.climb(start)
         if not any(self._scalable()):
             return best
-        shared = shared_out(self._work(None), self._scalable(), start, self.most)
+        shared = shared_out(self._work(None), self._scalable(), start, self.most, self._equals)
         best = better(best, self.climb(shared))
         for part in SHARES:
             for _ in range(3):
                 most = max(int(self.most * part), len(start))
-                replicas = shared_out(self._work(best), self._scalable(), start, most)
+                replicas = shared_out(self._work(best), self._scalable(), start, most, self._equals)
                 if tuple(replicas) in self.placed:
                     break
                 best = better(best, self.place(replicas, 0.2))
@@ -109,17 +109,26 @@ class Scaling(msgspec.Struct):
             busiest = taker(best)
             if busiest < 0:
                 break
-            givers = [each for each in free if replicas[each] > 1 and each != busiest]
-            if sum(replicas) >= self.most:
-                if not givers:
+            takers = self._equals[busiest]
+            for _ in takers:  # a giver gives one at least
+                if sum(replicas) + len(takers) <= self.most:
                     break
-                replicas[min(givers, key=lambda each: (busy[each] / (replicas[each] - 1), each))] -= 1
-            replicas[busiest] += 1
+                givers = [each for each in free if replicas[each] > 1 and each not in takers]
+                if not givers:
+                    return best
+                giver = min(givers, key=lambda each: (busy[each] / (replicas[each] - 1), each))
+                self._add(replicas, giver, -1)
+            self._add(replicas, busiest, 1)
             found = better(best, self.place(replicas, 0.2))
             if found is best:
                 break
             best = found
         return best
+
+    def _add(self, replicas: list[int], operator: int, count: int) -> None:
+        """Changes the replicas of an operator, and with it of those that have as many."""
+        for each in self._equals[operator]:
+            replicas[each] += count
 
     def _busiest(self, placed: PlacedGroups) -> int:
         """The operator that may grow whose replicas have most to do."""
@@ -164,10 +173,10 @@ class Scaling(msgspec.Struct):
         last = best
         for _ in range(ROUNDS):
             number, wanted = self.bottleneck(last, replicas)
-            room = self.most - sum(replicas)
+            room = (self.most - sum(replicas)) // len(self._equals[number])
             if number < 0 or room <= 0:
                 break
-            replicas[number] += min(wanted - replicas[number], room)
+            self._add(replicas, number, min(wanted - replicas[number], room))
             last = self.place(replicas, 0.2)
             best = better(best, last)
         return best
@@ -199,14 +208,20 @@ class Scaling(msgspec.Struct):
     def _source(self, operator: int) -> bool:
         return MADE in self.costs.entries[operator]
 
+    @property
+    def _equals(self) -> list[list[int]]:
+        return self.costs.dataflow.equals()
+
     def _scalable(self) -> list[bool]:
-        return [
+        free = [
             each.scalable and not any(name in self.options.replicas for name in each.members)
             for each in self.costs.dataflow.operators
         ]
+        return [all(free[each] for each in equal) for equal in self._equals]
 
     def _work(self, placed: PlacedGroups | None) -> list[float]:
-        """Seconds of each operator per tuple of ingress, on the fastest socket or as it is placed."""
+        """Seconds of each operator per tuple of ingress, on the fastest socket or as it is placed. Operators that are tied to
+        equal numbers of replicas all count as the one of them with most work."""
         found = [0.0] * len(self.costs.dataflow.operators)
         if placed is None:
             ones = [each.replicas for each in self.costs.dataflow.operators]
@@ -217,7 +232,7 @@ class Scaling(msgspec.Struct):
             busy = instance.problem.loads(placed.places)[0].tolist()
         for group, each in zip(instance.groups, busy):
             found[group.operator] += each
-        return found
+        return [max(found[each] for each in equal) for equal in self._equals]
 
 
 def better(first: PlacedGroups, second: PlacedGroups) -> PlacedGroups:
@@ -232,10 +247,14 @@ def expanded(coarse: Instance, places: list[int]) -> list[int]:
     return [place for group, place in zip(coarse.groups, places) for _ in range(group.size)]
 
 
-def shared_out(work: list[float], free: list[bool], fixed: list[int], most: int) -> list[int]:
-    """Replicas in proportion to work: one each, then always one more where a replica has most to do."""
+def shared_out(
+    work: list[float], free: list[bool], fixed: list[int], most: int, equals: list[list[int]]
+) -> list[int]:
+    """Replicas in proportion to work: one each, then always one more where a replica has most to do. `equals`: of each operator
+    those that have as many."""
     found = [1 if each else count for each, count in zip(free, fixed)]
     candidates = [number for number, each in enumerate(free) if each]
-    while candidates and sum(found) < most:
-        found[max(candidates, key=lambda each: (work[each] / found[each], -each))] += 1
+    while candidates := [each for each in candidates if sum(found) + len(equals[each]) <= most]:
+        for number in equals[max(candidates, key=lambda each: (work[each] / found[each], -each))]:
+            found[number] += 1
     return found

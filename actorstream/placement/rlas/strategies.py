@@ -75,8 +75,8 @@ def random_plan(
 ) -> tuple[PlacedGroups, int, bool]:
     """Replicas and sockets drawn from the seed (figure 14)."""
     draw = random.Random(options.seed)
-    scalable = [each.scalable for each in costs.dataflow.operators]
-    replicas = random_replicas(scalable, start, options.most_replicas or machine.cores, draw)
+    scalable, equals = [each.scalable for each in costs.dataflow.operators], costs.dataflow.equals()
+    replicas = random_replicas(scalable, start, options.most_replicas or machine.cores, draw, equals)
     instance = instance_of(costs, machine, replicas, ingress=options.ingress)
     places = random_places(instance, draw)
     return PlacedGroups(instance, places, instance.problem.peak(places)), 0, True

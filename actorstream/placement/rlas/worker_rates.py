@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 class WorkerRates(msgspec.Struct, frozen=True):
     """`ingress`: tuples per second of all sources together. `busiest`: the worker that limits it; None: a socket or the offered
-    ingress does."""
+    ingress does. `crowded`: the socket that limits it, since its workers have more threads than it has cores."""
 
     ingress: float
     busiest: int | None
+    crowded: int | None = None
 
 
 def on_workers(
@@ -64,7 +65,27 @@ def on_workers(
             *(float(memory[n]) / machine.bandwidth[n][n] for n in sockets),
             *(float(channels[i, j]) / machine.bandwidth[i][j] for i in sockets for j in sockets if i != j),
         )
+    shared = sharing_cores(instance, places, workers, loads, pool)
+    socket = max(shared, key=lambda each: (shared[each], -each), default=None)
+    if socket is not None and shared[socket] > max(load, peak):
+        return WorkerRates(1 / shared[socket], None, socket)
     return WorkerRates(1 / max(load, peak, 1e-300), busiest if load > peak else None)
+
+
+def sharing_cores(
+    instance: Instance, places: Sequence[int], workers: Sequence[int], loads: Mapping[int, float], pool: int
+) -> dict[int, float]:
+    """Socket -> seconds per tuple of ingress for which each of its cores works, hand-overs included, where its workers have more
+    threads than it has cores. Elsewhere no worker waits for a core, so the busiest one limits."""
+    workers_of: dict[int, list[int]] = {}
+    for worker, place in dict(zip(workers, places)).items():
+        workers_of.setdefault(place, []).append(worker)
+    cores = {place: instance.machine.sockets[place].cores for place in workers_of}
+    return {
+        place: sum(loads[each] for each in mine) / cores[place]
+        for place, mine in workers_of.items()
+        if len(mine) * (1 + pool) > cores[place]
+    }
 
 
 def caches_kept(

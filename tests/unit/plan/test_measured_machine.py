@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actorstream.native.nodes import NodeMemory
+from actorstream.native.nodes import NodeMemory, can_bind
 from actorstream.placement.rlas import check_machine_model, load_machine_model
 from actorstream.plan.measured_machine import this_machine, usable_nodes
 from actorstream.topology.machine import Core, Machine
@@ -25,6 +25,22 @@ def test_this_machine_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pyt
     assert this_machine().name == "kept"
     file.write_text("damaged")
     assert this_machine().name == found.name
+
+
+def test_the_machine_of_several_processes_has_the_cores_of_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    everything, whole = sorted(os.sched_getaffinity(0)), this_machine()
+    assert can_bind(everything) and not can_bind([*everything, 4095])
+    os.sched_setaffinity(0, everything[:1])
+    try:
+        assert this_machine().cores == 1
+        assert this_machine(everything) == whole
+        assert os.sched_getaffinity(0) == set(everything[:1])
+        assert this_machine([*everything, 4095]).cores == 1, "it could not be measured"
+    finally:
+        os.sched_setaffinity(0, everything)
 
 
 def test_only_so_many_cores_count_as_the_quota_lets_run_at_once() -> None:

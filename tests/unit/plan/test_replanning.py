@@ -20,7 +20,8 @@ from actorstream.plan.replanning import (
     rows_made,
     with_selectivities,
 )
-from actorstream.plan.rlas_plan import RlasInputs
+from actorstream.plan.rlas_inputs import RlasInputs
+from actorstream.topology.plan import load_plan
 from tests.unit.plan.test_rlas_plan import job, machine
 from tests.unit.plan.test_rlas_plan import operator as profiled
 
@@ -64,6 +65,29 @@ def test_costs_that_are_all_too_high_alike_change_nothing(tmp_path: Path) -> Non
     made = job(tmp_path, 100.0, 1000.0, machine(4))
     found = comparison(tmp_path, made, {"lines": 40.0, "split": 400.0, "count": 4000.0, "sink": 4.0})
     assert not found.is_other
+
+
+def test_a_run_whose_costs_are_too_high_for_the_offered_ingress_is_compared_all_the_same(
+    tmp_path: Path,
+) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(4), "deploy.rlas.ingress=2e6")
+    found = comparison(tmp_path, made, {"lines": 100.0, "split": 1000.0, "count": 10_000.0, "sink": 10.0})
+    assert found.predicted == pytest.approx(2e6) and found.best < 1e6
+
+
+def test_replicas_stay_on_their_sockets_where_the_machine_names_no_memory_nodes(tmp_path: Path) -> None:
+    named = machine(4)
+    bare = msgspec.structs.replace(
+        named, sockets=[msgspec.structs.replace(each, cpus=[], node=-1) for each in named.sockets]
+    )
+    made = job(tmp_path, 100.0, 1000.0, bare, "deploy.bind=none")
+    assert {each.node for each in made.plan.replicas} == {-1} and made.plan.workers > 2
+    found = comparison(tmp_path, made, {"lines": 10.0, "split": 100.0, "count": 1000.0, "sink": 1.0})
+    assert made.plan.model is not None
+    assert not found.is_other and found.now == pytest.approx(made.plan.model.ingress)
+    made.plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json") == made.plan
+    assert b"sockets" not in job(tmp_path, 100.0, 1000.0, named).plan.to_json(), "their nodes say it"
 
 
 def test_a_profile_that_has_changed_since_is_not_compared_with(tmp_path: Path) -> None:

@@ -65,16 +65,21 @@ def machine(sockets: int, cores: int = 2) -> MachineModel:
     )
 
 
-def job(folder: Path, split: float, count: float, on: MachineModel, *sets: str) -> Job:
-    costs = {"lines": 10.0, "split": split, "count": count}
-    operators = {name: operator(cost) for name, cost in costs.items()} | {"sink": operator(1.0, sink=True)}
-    (folder / "topology.toml").write_text(TOPOLOGY)
+def planned(folder: Path, topology: str, costs: dict[str, float], on: MachineModel, *sets: str) -> Job:
+    """`costs`: nanoseconds a row of each actor."""
+    operators = {name: operator(cost, sink=name in ("sink", "file")) for name, cost in costs.items()}
+    (folder / "topology.toml").write_text(topology)
     (folder / "profile.toml").write_text(profile_text(Profile(name="t", hertz=1e9, operators=operators)))
     (folder / "machine.toml").write_text(machine_text(on))
     (folder / "deploy.toml").write_text(
         'placement = "rlas"\n[rlas]\nprofile = "profile.toml"\nmachine = "machine.toml"\n'
     )
     return read_job(folder / "topology.toml", folder / "deploy.toml", sets)
+
+
+def job(folder: Path, split: float, count: float, on: MachineModel, *sets: str) -> Job:
+    costs = {"lines": 10.0, "split": split, "count": count, "sink": 1.0}
+    return planned(folder, TOPOLOGY, costs, on, *sets)
 
 
 def test_the_bottleneck_gets_the_replicas_and_a_core_each(tmp_path: Path) -> None:
@@ -204,3 +209,69 @@ def test_a_hop_to_another_worker_counts_as_the_profile_has_it(tmp_path: Path) ->
     (tmp_path / "profile.toml").write_text(profile.replace("jumbo_hop_ns = 0.0", "jumbo_hop_ns = 1e7"))
     costly = read_job(tmp_path / "topology.toml", tmp_path / "deploy.toml", []).plan
     assert (free.workers, costly.workers) == (2, 1), "a jumbo tuple costs more than a second core brings"
+
+
+WINDOWED = """
+[actors.lines]
+type = "generator-source"
+schema = { ts = "int64", word = "int64" }
+event_time = "ts"
+count = 10
+
+[actors.moved]
+type = "map"
+inputs = ["lines"]
+replicas = "auto"
+set = { word = "word % 100", ts = "ts" }
+
+[actors.counts]
+type = "aggregate"
+inputs = [{ from = "moved", key = "word" }]
+replicas = "auto"
+key = ["word"]
+window = { type = "tumbling", size = "1s" }
+aggregates = { rows = "count()" }
+
+[actors.sink]
+type = "null-sink"
+inputs = ["counts"]
+"""
+
+
+@pytest.mark.parametrize("pipelining", ["true", "false"])
+def test_the_first_step_of_an_aggregate_has_as_many_replicas_as_its_producer(
+    tmp_path: Path, pipelining: str
+) -> None:
+    costs = {"lines": 100.0, "moved": 250.0, "counts.local": 10.0, "counts": 10.0, "sink": 10.0}
+    made = planned(tmp_path, WINDOWED, costs, machine(1, 8), f"deploy.pipelining={pipelining}")
+    counts = made.plan.counts()
+    assert counts["moved"] == counts["counts.local"] > 1
+    assert made.plan.model is not None and made.plan.model.ingress == pytest.approx(1 / 100e-9, rel=0.03)
+
+
+@pytest.mark.parametrize("written", ["2", "'auto'"])
+def test_neighbours_that_forward_joins_have_equal_numbers_of_replicas(tmp_path: Path, written: str) -> None:
+    sets = (
+        'actors.count.inputs=[{ from = "split", route = "forward" }]',
+        f"actors.count.replicas={written}",
+        "deploy.pipelining=false",
+        "deploy.workers=2",
+    )
+    counts = job(tmp_path, 250.0, 50.0, machine(1, 8), *sets).plan.counts()
+    assert counts["split"] == counts["count"]
+    assert counts["split"] == 2 if written == "2" else counts["split"] > 2
+
+
+def test_an_offered_ingress_is_refused_only_if_the_best_of_all_plans_does_not_sustain_it(
+    tmp_path: Path,
+) -> None:
+    """One search begins with chains that hold what has one replica, and alone would find plans for half of this."""
+    made = job(tmp_path, 100.0, 1000.0, machine(4), "deploy.rlas.ingress=2e6")
+    assert made.plan.model is not None and made.plan.model.ingress == pytest.approx(2e6)
+    assert made.plan.counts()["count"] > 1
+    with pytest.raises(ConfigurationError) as raised:
+        job(tmp_path, 100.0, 1000.0, machine(4), "deploy.rlas.ingress=1e8")
+    text = str(raised.value)
+    assert "100,000,000 tuples/s fit no plan that was found: worker" in text
+    most = float(text.partition("allowed: at most ")[2].partition(" tuples/s")[0].replace(",", ""))
+    assert most == pytest.approx(job(tmp_path, 100.0, 1000.0, machine(4)).plan.model.ingress, rel=0.02)  # type: ignore[union-attr]

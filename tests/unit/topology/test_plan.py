@@ -16,6 +16,7 @@ from actorstream.topology.deploy import CheckpointSpec, DeploySpec, TestingSpec
 from actorstream.topology.graph import Graph
 from actorstream.topology.plan import (
     ExecutionPlan,
+    PlanModel,
     PlannedChannel,
     PlannedEdge,
     PlannedReplica,
@@ -147,8 +148,9 @@ def test_numbers_that_lead_nowhere_are_all_named() -> None:
     lost = PlannedChannel(id=7, edge=0, producer=0, consumer=9, remote=False)
     wrong_side = PlannedChannel(id=1, edge=0, producer=0, consumer=1, remote=False)
     away = PlannedReplica(id=3, actor="b", index=0, worker=8)
+    model = PlanModel(machine=1, profile=2, ingress=1.0, throughput=1.0, limit="", sockets=[0] * 9)
     broken = msgspec.structs.replace(
-        plan, replicas=[plan.replicas[0], away], channels=[lost, wrong_side], chains=[[0, 5]]
+        plan, replicas=[plan.replicas[0], away], channels=[lost, wrong_side], chains=[[0, 5]], model=model
     )
     assert [message for message, _ in plan_problems(broken)] == [
         "replicas[1] has the id 3",
@@ -157,6 +159,7 @@ def test_numbers_that_lead_nowhere_are_all_named() -> None:
         "channels[0] joins the replicas 0 to 9",
         "channels[1] is remote = false",
         "a chain has the replica 5",
+        "names 9 sockets",
     ]
 
 

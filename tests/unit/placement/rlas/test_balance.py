@@ -49,6 +49,17 @@ def test_a_hop_costs_the_producer_and_the_cache_line_its_consumer() -> None:
     assert (apart.ingress, apart.busiest) == (pytest.approx(1 / 650e-9), 0)
 
 
+def test_workers_with_more_threads_than_their_socket_has_cores_share_these() -> None:
+    costs = costs_of(dataflow("a>b"), profile(a=operator(400), b=operator(600)), rows=64)
+    costly = instance_of(replace(costs, hops=[1000.0], takes=[0.0]), near(1, 2, 0.0), [2, 2])
+    pooled = on_workers(costly, [0] * 4, [0, 1, 0, 1], pool=1)
+    assert pooled.ingress == pytest.approx(2 / 1500e-9), "half of the rows go to the other worker"
+    assert (pooled.busiest, pooled.crowded) == (None, 0)
+    apart = on_workers(costly, [0] * 4, [0, 1, 2, 3])
+    assert apart.ingress == pytest.approx(2 / 2000e-9), "four workers on two cores"
+    assert on_workers(costly, [0] * 4, [0, 1, 0, 1]).crowded is None
+
+
 def test_taking_in_costs_the_consumer_from_whichever_worker_it_is() -> None:
     instance = made([1, 1], core_ns=30.0, take=70.0, sockets=2)
     assert on_workers(instance, [0, 0], [0, 0]).ingress == pytest.approx(1 / 1000e-9)

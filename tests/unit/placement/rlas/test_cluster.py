@@ -51,6 +51,34 @@ def test_more_ranks_than_cores_share_these() -> None:
     assert seats == [0, 1, 0, 1, 0, 1]
 
 
+def test_ranks_that_are_bound_to_cores_keep_to_them() -> None:
+    cyclic = [[0], [2], [1], [3]]
+    part, seats = seated(NODE, ["this host"] * 4, cyclic)
+    assert seats == [0, 1, 0, 1]
+    block, seats = seated(NODE, ["this host"] * 4, [[1], [0], [3], [2]])
+    assert seats == [0, 0, 1, 1]
+    assert [each.cpus for each in block.sockets] == [[1, 0], [3, 2]], (
+        "the nth is the nth rank's of this socket"
+    )
+    assert check_machine_model(block).cores == part.cores == 4
+    uneven, seats = seated(NODE, ["this host"] * 3, [[2], [3], [2, 3]])
+    assert (seats, [each.cpus for each in uneven.sockets]) == ([0, 0, 0], [[2, 3]]), (
+        "no rank may use the other socket"
+    )
+    wide, _ = seated(NODE, ["this host"] * 2, [[0, 1], [0]])
+    assert [each.cpus for each in wide.sockets] == [[1, 0]]
+
+
+def test_ranks_that_share_a_core_have_one_core() -> None:
+    part, seats = seated(NODE, ["this host"] * 4, [[0], [0], [1], [1]])
+    assert (seats, [each.cores for each in part.sockets]) == ([0, 0, 0, 0], [2])
+    assert part.sockets[0].cpus == [], "the second of them has no core of its own"
+
+
+def test_ranks_whose_cores_the_model_does_not_have_are_dealt_as_if_they_were_not_bound() -> None:
+    assert seated(NODE, ["this host"] * 4, [[8], [9], [10], [11]]) == seated(NODE, ["this host"] * 4)
+
+
 def test_a_rank_on_a_host_that_the_model_does_not_have_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match=r"has no socket on host 'c'; allowed: a, b"):
         seated(joined({"a": NODE, "b": NODE}, link=1.25e9), ["a", "c"])

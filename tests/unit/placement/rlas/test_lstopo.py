@@ -49,12 +49,33 @@ def test_without_distances_all_other_nodes_are_twice_as_far(tmp_path: Path) -> N
     assert model.latency_ns == [[90.0, 180.0], [180.0, 90.0]]
 
 
+def memory(number: int, mask: int, kind: str) -> str:
+    return f'<object type="NUMANode" os_index="{number}" cpuset="0x{mask:08x}" subtype="{kind}"/>'
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (memory(2, 0b0011, "HBM"), memory(3, 0b1100, "HBM")),
+        (memory(2, 0, "GPUMemory"),),
+        (memory(2, 0b1111, "CXL-DRAM"), memory(3, 0b1111, "NVM")),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_memory_that_has_no_cores_of_its_own_is_no_socket(
+    tmp_path: Path, more: tuple[str, ...], first: bool
+) -> None:
+    cores = (node(0, 2, 0), node(1, 2, 2))
+    model = load_lstopo(written(tmp_path, *((*more, *cores) if first else (*cores, *more))))
+    assert [(each.cpus, each.node) for each in model.sockets] == [([0, 1], 0), ([2, 3], 1)]
+
+
 def test_asymmetric_distances_are_an_error(tmp_path: Path) -> None:
     distances = (
         '<distances2 type="NUMANode" nbobjs="2" name="NUMALatency"><indexes>0 1</indexes>'
         "<u64values>10 21 22 10</u64values></distances2>"
     )
-    with pytest.raises(ConfigurationError, match="a symmetric matrix"):
+    with pytest.raises(ConfigurationError, match=r"big\.xml.*a symmetric matrix"):
         load_lstopo(written(tmp_path, node(0, 1, 0), node(1, 1, 1), distances=distances))
 
 

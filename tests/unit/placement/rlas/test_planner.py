@@ -62,6 +62,18 @@ def test_no_baseline_and_none_of_a_hundred_random_plans_is_better() -> None:
         assert plan(WORDS, machine(4, 4), COSTS, options).throughput <= best, seed
 
 
+def test_operators_that_are_tied_have_equal_numbers_of_replicas_in_the_plan_of_every_strategy() -> None:
+    chain = msgspec.structs.replace(
+        dataflow("lines>split", "split=count", "count>out"), tied=[["split", "count"]]
+    )
+    for name in STRATEGIES:
+        counts = plan(chain, machine(4, 4), COSTS, msgspec.structs.replace(QUICK, strategy=name)).counts()
+        assert counts["split"] == counts["count"] > 1, name
+        assert sum(counts.values()) <= 16, name
+    one = plan(chain, machine(4, 4), COSTS, msgspec.structs.replace(QUICK, replicas={"count": 3})).counts()
+    assert (one["split"], one["count"]) == (3, 3)
+
+
 def test_operators_with_a_written_number_of_replicas_keep_it() -> None:
     fixed = dataflow("lines>split", "split>count", replicas={"split": 2, "count": 3}, scalable=False)
     found = plan(fixed, machine(2, 2), COSTS, QUICK)
