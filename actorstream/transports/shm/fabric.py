@@ -52,8 +52,10 @@ class ShmFabric(Fabric):
         arena_bytes: int | None = None,
         commit_step: int = 0,
         huge_pages: bool = False,
+        bits: int | None = None,
     ) -> None:
-        """Raises ResourceError when a limit of the machine is too small. `arena_bytes` overrides the arenas' size."""
+        """Raises ResourceError when a limit of the machine is too small. `arena_bytes` overrides the arenas' size. `bits`: of
+        each doorbell, if it rings for other channels than these, too."""
         self.workers = workers
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
@@ -61,7 +63,7 @@ class ShmFabric(Fabric):
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
         self.commit_step = commit_step
         self.huge_pages = huge_pages
-        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, bits or doorbell_bits(channels))
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget
@@ -86,7 +88,14 @@ class ShmFabric(Fabric):
         return HandedOver(msgspec.msgpack.encode(kept), descriptors)
 
     @classmethod
-    def taken_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ShmFabric:
+    def taken_over(
+        cls,
+        workers: int,
+        channels: list[Channel],
+        plan: int,
+        handed: HandedOver,
+        bits: int | None = None,
+    ) -> ShmFabric:
         """The fabric that another process has made with these arguments. ConfigurationError: it was made with others."""
         kept = msgspec.msgpack.decode(handed.description, type=_Kept)
         control, *fds = handed.descriptors
@@ -96,7 +105,7 @@ class ShmFabric(Fabric):
         self._arena_base, self.arena_limit = kept.arena_base, kept.arena_limit
         self.commit_step, self.huge_pages = kept.commit_step, kept.huge_pages
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
-        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, bits or doorbell_bits(channels))
         self.eventfds, self.arena_fds = fds[:workers], fds[workers:]
         size = os.fstat(control).st_size
         if size != self.layout.size or len(fds) != 2 * workers:

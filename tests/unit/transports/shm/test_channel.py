@@ -154,6 +154,15 @@ async def test_a_worker_of_another_plan_does_not_start(pair: Pair) -> None:
         await stranger.start()
 
 
+def test_an_end_whose_bit_the_doorbell_does_not_have_is_not_opened(pair: Pair) -> None:
+    beyond = pair.fabric.layout.bits
+    message = f"channel 0: doorbell bit {beyond} is not one of.*allowed: 0 to {beyond - 1}"
+    with pytest.raises(ConfigurationError, match=message):
+        pair.producer.sender(Channel(0, 0, 1, beyond, 0))
+    with pytest.raises(ConfigurationError, match=message):
+        pair.consumer.receiver(Channel(0, 0, 1, 0, beyond))
+
+
 def test_an_unknown_option_of_the_fabric_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match="did you mean 'arena_bytes'"):
         ShmTransport.fabric(1, [], PLAN, arena_byte=1)
