@@ -82,6 +82,21 @@ def test_bytes_that_are_not_trusted_stay_so_when_they_are_sent_on(pair: Pair) ->
     assert seen == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("began", "arrives"),
+    [(0, 0), (4_000_000, 5_000_000), (5_000_000, 5_000_000), (6_000_000, 6_000_000)],
+    ids=["not yet", "before the last row came", "as the last row came", "later"],
+)
+def test_rows_that_were_taken_before_the_last_of_them_came_count_as_taken_when_it_came(
+    pair: Pair, began: int, arrives: int
+) -> None:
+    frame = pair.frame(0)
+    frame.min_entry, frame.max_entry, frame.began = 3_000_000, 5_000_000, began
+    assert pair.sender.send_nowait(frame)
+    arrived = pair.receiver.peek()
+    assert arrived is not None and arrived.began == arrives
+
+
 def test_a_refused_payload_is_not_copied(pair: Pair) -> None:
     while pair.sender.send_nowait(pair.frame(0)):
         pass
