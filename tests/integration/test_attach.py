@@ -210,6 +210,22 @@ async def test_a_token_lets_one_producer_in(host: Host) -> None:
     first.close()
 
 
+async def test_a_worker_that_gives_up_waiting_for_a_producer_may_wait_again(host: Host) -> None:
+    token = await host.transport.listen(BIT)
+    waiting = asyncio.create_task(host.transport.accept(token))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    sender = await ShmTransport.attach(token)
+    end = await host.transport.accept(token)
+    with pytest.raises(ConfigurationError, match="already"):
+        await host.transport.accept(token)
+    await sender.send(Frame(FrameKind.END))
+    assert (await host.next(end)).kind == FrameKind.END
+    sender.close()
+
+
 async def test_a_token_of_another_plan_is_refused_and_says_why(host: Host) -> None:
     token = ListenToken.parse(await host.transport.listen(BIT))
     with pytest.raises(BrokenError, match=r"plan 0x0*1234"):

@@ -171,7 +171,12 @@ class Listener:
         opening = self._openings.get(token)
         if opening is None:
             raise ConfigurationError(f"worker {self._worker} does not listen under token {token[:24]!r}")
-        connection = await opening.attached
+        connection = await asyncio.shield(opening.attached)  # a caller that gives up may come again
+        if opening.accepted:
+            raise ConfigurationError(
+                f"worker {self._worker} has accepted the producer of token {token[:24]!r} already; allowed: once; call listen() "
+                "for another token"
+            )
         channel, arena = opening.channel, opening.arena
 
         def arena_of(id: int) -> Arena:
