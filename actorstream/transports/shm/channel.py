@@ -231,10 +231,12 @@ class ShmReceiveChannel(ReceiveChannel):
         *,
         bell: Doorbell | None = None,
         outside: bool = False,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         """`most_kept`: jumbo tuples that may be kept by reference; further ones are copied, so that a consumer that
         hoards does not stop its producer. `bell`: the worker's own. `outside`: the sender is no worker of the plan, so
-        its bytes are copied and checked, and other workers cannot map them."""
+        its bytes are copied and checked, and other workers cannot map them. `on_close`: called once, when this end is
+        closed."""
         self.channel = channel
         self.forwardable = not outside
         self._ring = ring
@@ -243,6 +245,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self._line = line
         self._arena_of = arena_of
         self._bell = bell
+        self._on_close = on_close
         self._most_kept = most_kept
         self._look_every = max(1, min(HOARD_EVERY, most_kept // 4))
         self._copies = False
@@ -361,6 +364,7 @@ class ShmReceiveChannel(ReceiveChannel):
                     self._ring.consume()
                     self._ring.give_back(entry[-1] >> 32)
             self._ring.close()
+            self._on_close()
 
     def __repr__(self) -> str:
         return described(self.channel)

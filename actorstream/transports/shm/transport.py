@@ -27,7 +27,7 @@ from actorstream.transports.sizing import refuse_options
 def _shut(senders: list[ShmSendChannel], receivers: list[ReceiveChannel], process: int) -> bool:
     """Closes all ends, in the process that opened them (a fork's child has copies). Called once."""
     if os.getpid() == process:
-        for receiver in receivers:
+        for receiver in receivers.copy():
             receiver.close()
         for sender in senders:
             sender.close()
@@ -145,9 +145,7 @@ class ShmTransport(Transport):
     async def accept(self, token: str) -> ReceiveChannel:
         if self._listener is None:
             raise ConfigurationError(f"worker {self.worker} listens under no token; call listen() first")
-        end = await self._listener.accept(token, self._bell)
-        self._receivers.append(end)
-        return end
+        return await self._listener.accept(token, self._bell, self._receivers)
 
     def lose(self, worker: int, why: str) -> None:
         self._lose(worker)
