@@ -71,6 +71,15 @@ async def test_a_doorbell_in_shared_memory_rings_for_any_number_of_channels_to_o
             each.close()
 
 
+def test_shared_memory_takes_files_only_for_the_workers_of_its_host() -> None:
+    made = fabrics(CHANNELS)
+    for each in made[:2]:
+        assert each.near is not None
+        assert len(each.near.hand_over().descriptors) == 1 + 2 * 2
+    for each in made:
+        each.close()
+
+
 def test_a_worker_of_the_same_host_that_does_not_come_is_said() -> None:
     places = [own_place(), own_place()]
     with pytest.raises(ConfigurationError, match=r"worker 1 of the same host did not ask.*same_host"):

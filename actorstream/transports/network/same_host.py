@@ -64,8 +64,8 @@ class SameHost:
         if self.rank != self.workers[0]:
             with self._connected(end) as sock:
                 handed = _received(sock)
-            return ShmFabric.taken_over(workers, near, plan, handed, bits)
-        fabric = ShmFabric(workers, near, plan, bits=bits)
+            return ShmFabric.taken_over(workers, near, plan, handed, bits, self.workers)
+        fabric = ShmFabric(workers, near, plan, bits=bits, here=self.workers)
         try:
             self._hand_out(fabric.hand_over(), end)
         except BaseException:
