@@ -219,7 +219,7 @@ class Batch(Representation):
             batch = Batch.from_jumbo(self._frame_schema, self._jumbo, self._first + first, rows)
             if self._events is not None:
                 batch._events = self._events[first : first + rows]
-            batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+            batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
             return batch
         parent = self._viewed()
         if parent is not self and self._index is not None:
@@ -304,7 +304,7 @@ class Batch(Representation):
         batch = Batch(self.schema, self.rows, [column.copy() for column in self.columns()])
         batch._system = {name: column.copy() for name, column in self.system.items()}
         batch._times = self._times
-        batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+        batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         return batch
 
     def with_system(self, **columns: Any) -> Batch:
@@ -352,7 +352,8 @@ class Batch(Representation):
             batch._above = above + 1
         else:
             batch._under(parent)
-        batch.entry_min, batch.entry_max, batch._unfit = self.entry_min, self.entry_max, self._unfit
+        batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
+        batch._unfit = self._unfit
         return batch
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorstream.errors import ClosedError
+from actorstream.errors import ClosedError, ConfigurationError
 from actorstream.native._core import ffi, lib
 from actorstream.native.memory import ControlMemory
 from actorstream.native.status import opened, raise_status
@@ -68,6 +68,14 @@ class Doorbell:
     def listed(self, count: int) -> list[int]:
         """The first bits that a function of the core has listed in `out`."""
         return ffi.unpack(self.out, count)  # type: ignore[no-any-return]
+
+    def require(self, bit: int, whose: str) -> None:
+        """ConfigurationError: this doorbell has no such bit, so ringing it would wake nobody. `whose`: for the message."""
+        if not 0 <= bit < self.bits:
+            raise ConfigurationError(
+                f"{whose}: doorbell bit {bit} is not one of its worker's doorbell; allowed: 0 to {self.bits - 1}; start all "
+                "workers from the same plan"
+            )
 
     def ring(self, bit: int) -> None:
         """Sets `bit`, and wakes the owner if it sleeps. From any thread and process."""

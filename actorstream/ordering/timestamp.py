@@ -135,7 +135,6 @@ class Sorted:
         self._held, self.rows, self._least = [], batch.rows - count, 2**63 - 1
         if self.rows:
             rest = _selected(batch, order[count:]).compact()
-            rest.began = batch.began
             self._held, self._least = [rest], int(times[order[count]])
         return _selected(batch, order[:count])
 
@@ -165,9 +164,7 @@ def _selected(batch: Batch, order: np.ndarray) -> Batch:
     """The rows in that order; as they are if that is theirs."""
     if len(order) == batch.rows and bool((order[1:] > order[:-1]).all()):
         return batch
-    selected = batch.selection(order)
-    selected.began = batch.began
-    return selected
+    return batch.selection(order)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

@@ -139,6 +139,4 @@ def _marked(batch: Batch, floor: int) -> Batch:
     own = batch.system.get(WATERMARK)
     if own is not None:
         marks = np.maximum(marks, own.data)
-    made = batch.with_system(_watermark=marks)
-    made.began = batch.began
-    return made
+    return batch.with_system(_watermark=marks)

@@ -209,9 +209,7 @@ def selections(batch: Batch, index: np.ndarray, counts: list[int]) -> Parts:
 
 def selected(batch: Batch, index: np.ndarray, first: int, count: int) -> Batch:
     """The rows at some of the row numbers of a partition, which are copied."""
-    part = batch.selection(index[first : first + count].copy())
-    part.began = batch.began
-    return part
+    return batch.selection(index[first : first + count].copy())
 
 
 def resolve_function(name: str) -> Callable[..., Any]:

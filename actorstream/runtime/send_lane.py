@@ -383,7 +383,6 @@ class SendLane:
             return None
         if len(parts) == 1 and rows < head.rows:
             parts, rest = [head.slice(0, rows)], head.slice(rows, head.rows - rows)
-            parts[0].began = rest.began = head.began
             waiting.batches[0] = rest
         else:
             del waiting.batches[: len(parts)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,6 +210,54 @@ async def test_a_token_lets_one_producer_in(host: Host) -> None:
     with pytest.raises(BrokenError, match="nobody listens"):
         await ShmTransport.attach(token)
     first.close()
+
+
+async def test_a_worker_that_gives_up_waiting_for_a_producer_may_wait_again(host: Host) -> None:
+    token = await host.transport.listen(BIT)
+    waiting = asyncio.create_task(host.transport.accept(token))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    sender = await ShmTransport.attach(token)
+    end = await host.transport.accept(token)
+    with pytest.raises(ConfigurationError, match="already"):
+        await host.transport.accept(token)
+    await sender.send(Frame(FrameKind.END))
+    assert (await host.next(end)).kind == FrameKind.END
+    sender.close()
+
+
+@pytest.mark.parametrize("ends", ["with an end mark", "without one"])
+async def test_nothing_is_left_of_producers_whose_channels_were_closed(host: Host, ends: str) -> None:
+    gc.collect()  # what earlier tests have left must not go away between
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    frames = []
+    for number in range(3):
+        token = await host.transport.listen(BIT)
+        sender = await ShmTransport.attach(token)
+        end = await host.transport.accept(token)
+        batch = Batch.of_columns(SCHEMA, {"number": np.arange(number, number + 4), "word": list("abcd")})
+        jumbo = encode([batch], sender.arena, SCHEMA)
+        await sender.send(Frame(FrameKind.DATA, jumbo, rows=4, nbytes=jumbo.nbytes))
+        del jumbo
+        frames.append(await host.next(end))
+        if ends == "with an end mark":
+            await sender.send(Frame(FrameKind.END))
+            assert (await host.next(end)).kind == FrameKind.END
+            sender.close()
+        else:
+            sender.close()
+            await host.broken(end)
+        end.close()
+        with pytest.raises(ConfigurationError, match="does not listen under"):
+            await host.transport.accept(token)
+    del sender, end
+    await asyncio.sleep(0)
+    gc.collect()
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+    assert "outside" not in Path("/proc/self/maps").read_text()
+    assert [int(decode(SCHEMA, frame.payload)["number"][0]) for frame in frames] == [0, 1, 2]
 
 
 async def test_a_token_of_another_plan_is_refused_and_says_why(host: Host) -> None:

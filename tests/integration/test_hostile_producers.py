@@ -141,7 +141,7 @@ async def test_a_producer_is_given_no_memory_of_the_run_but_its_channel_and_its_
         _, fds = await receive_offer(connection)
     theirs = {os.fstat(fd).st_ino for fd in fds}
     assert os.fstat(host.fabric.control.fd).st_ino not in theirs
-    assert not theirs & {os.fstat(fd).st_ino for fd in host.fabric.arena_fds}
+    assert not theirs & {os.fstat(fd).st_ino for fd in host.fabric.arena_fds.values()}
     for fd in fds:
         os.close(fd)
 

@@ -68,7 +68,7 @@ def beside(
     """
     made = Joined(schema, batch.rows, [None] * len(schema.fields), None, None, None, 0, batch)
     made._others, made._rows, made._outer = others, rows, outer
-    made.entry_min, made.entry_max = batch.entry_min, batch.entry_max
+    made.entry_min, made.entry_max, made.began = batch.entry_min, batch.entry_max, batch.began
     return made
 
 

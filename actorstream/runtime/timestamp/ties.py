@@ -31,9 +31,7 @@ def by_value(batch: Batch, times: np.ndarray, fields: tuple[str, ...] = ()) -> B
     keys = [times]
     for name in ordered:
         keys += sort_keys(batch.column(name))
-    selected = batch.selection(sorted_rows(keys).astype(np.uint32))
-    selected.began = batch.began
-    return selected
+    return batch.selection(sorted_rows(keys).astype(np.uint32))
 
 
 class ValueTies:

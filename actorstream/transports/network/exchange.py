@@ -108,9 +108,11 @@ class Exchange:
     # -- channel ends
 
     def sender(self, channel: Channel) -> NetworkSendChannel:
-        """The sending end of one of this worker's channels; the same one each time."""
+        """The sending end of one of this worker's channels; the same one each time. ConfigurationError: the doorbell does not
+        have its bit."""
         found = self.senders.get(channel.id)
         if found is None:
+            self.bell.require(channel.send_bit, f"the sending end of channel {channel.id}")
             link = self.links[channel.receiver]
             found = self.senders[channel.id] = NetworkSendChannel(channel, link, self)
             if not link.is_open:
@@ -118,9 +120,11 @@ class Exchange:
         return found
 
     def receiver(self, channel: Channel) -> NetworkReceiveChannel:
-        """The receiving end of one of this worker's channels; the same one each time."""
+        """The receiving end of one of this worker's channels; the same one each time. ConfigurationError: the doorbell does
+        not have its bit."""
         found = self.receivers.get(channel.id)
         if found is None:
+            self.bell.require(channel.receive_bit, f"the receiving end of channel {channel.id}")
             link = self.links[channel.sender]
             found = NetworkReceiveChannel(channel, link, self)
             self.receivers[channel.id] = found

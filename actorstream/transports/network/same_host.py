@@ -18,6 +18,7 @@ from actorstream.native.descriptors import receive_descriptors
 from actorstream.transports.base import Channel, HandedOver
 from actorstream.transports.network.exchange import here
 from actorstream.transports.shm.fabric import ShmFabric
+from actorstream.transports.sizing import doorbell_bits
 
 AT_ONCE = 200
 """Descriptors of one message; the kernel takes 253."""
@@ -53,16 +54,18 @@ class SameHost:
 
     def share(self, workers: int, channels: list[Channel], plan: int) -> ShmFabric | None:
         """The memory for the channels on this host, once all its workers have it; None: there is none to share.
-        ConfigurationError: one of them does not come. Every worker of the host calls it equally often."""
+        ConfigurationError: one of them does not come. Every worker of the host calls it equally often. A worker's doorbell in
+        it has bits for all its `channels`, since it rings for those to other hosts, too."""
         near = [channel for channel in channels if self.is_near(channel)]
         if len(self.workers) == 1 or not near:
             return None
+        bits = doorbell_bits(channels)
         end = monotonic() + self._limit_s
         if self.rank != self.workers[0]:
             with self._connected(end) as sock:
                 handed = _received(sock)
-            return ShmFabric.taken_over(workers, near, plan, handed)
-        fabric = ShmFabric(workers, near, plan)
+            return ShmFabric.taken_over(workers, near, plan, handed, bits, self.workers)
+        fabric = ShmFabric(workers, near, plan, bits=bits, here=self.workers)
         try:
             self._hand_out(fabric.hand_over(), end)
         except BaseException:

@@ -54,7 +54,8 @@ DATA = int(FrameKind.DATA)
 BARRIER = int(FrameKind.BARRIER)
 END = int(FrameKind.END)
 HOARD_EVERY = 256
-"""Frames between two looks at how many jumbo tuples the consumer keeps."""
+"""Frames between two looks at how many jumbo tuples the consumer keeps, at most. Where it may keep few, a quarter of those:
+then what it keeps until the next look and the frames that wait in the ring do not take up all loans."""
 
 
 UNTRUSTED = 1
@@ -230,10 +231,12 @@ class ShmReceiveChannel(ReceiveChannel):
         *,
         bell: Doorbell | None = None,
         outside: bool = False,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         """`most_kept`: jumbo tuples that may be kept by reference; further ones are copied, so that a consumer that
         hoards does not stop its producer. `bell`: the worker's own. `outside`: the sender is no worker of the plan, so
-        its bytes are copied and checked, and other workers cannot map them."""
+        its bytes are copied and checked, and other workers cannot map them. `on_close`: called once, when this end is
+        closed."""
         self.channel = channel
         self.forwardable = not outside
         self._ring = ring
@@ -242,7 +245,9 @@ class ShmReceiveChannel(ReceiveChannel):
         self._line = line
         self._arena_of = arena_of
         self._bell = bell
+        self._on_close = on_close
         self._most_kept = most_kept
+        self._look_every = max(1, min(HOARD_EVERY, most_kept // 4))
         self._copies = False
         self._seen: dict[int, Frame] = {}
         """Frames that were looked at and not consumed, by their number in the channel."""
@@ -308,7 +313,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self._taken = taken = self._taken + 1
         if frame.kind == END:
             self._ended = True
-        elif not taken % HOARD_EVERY:
+        elif not taken % self._look_every:
             self._copies = self._ring.statistics().loans > self._most_kept
 
     def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
@@ -323,7 +328,7 @@ class ShmReceiveChannel(ReceiveChannel):
         borrowed = [number for number in seen if number < end]
         for first, last in pairwise([*sorted({before, *borrowed}), end]):
             self._ring.consume_run(seen.pop(first, None) is not None, last - first)
-        if before // HOARD_EVERY != self._taken // HOARD_EVERY:
+        if before // self._look_every != end // self._look_every:
             self._copies = self._ring.statistics().loans > self._most_kept
 
     def frontier(self, word: int = 0) -> int:
@@ -359,6 +364,7 @@ class ShmReceiveChannel(ReceiveChannel):
                     self._ring.consume()
                     self._ring.give_back(entry[-1] >> 32)
             self._ring.close()
+            self._on_close()
 
     def __repr__(self) -> str:
         return described(self.channel)

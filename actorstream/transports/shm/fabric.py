@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -36,11 +37,12 @@ class _Kept(msgspec.Struct):
 
 
 class ShmFabric(Fabric):
-    """Control memory with a doorbell a worker and a ring a channel, and an empty arena a worker.
+    """Control memory with a doorbell a worker and a ring a channel, and an empty arena a worker that uses it.
 
     Attributes:
         arena_limit: address space of each arena in bytes; memory is committed as blocks need it.
         arena_ids: of all workers' arenas; blocks in them can be forwarded by reference.
+        eventfds, arena_fds: by worker.
     """
 
     def __init__(
@@ -52,8 +54,11 @@ class ShmFabric(Fabric):
         arena_bytes: int | None = None,
         commit_step: int = 0,
         huge_pages: bool = False,
+        bits: int | None = None,
+        here: Sequence[int] | None = None,
     ) -> None:
-        """Raises ResourceError when a limit of the machine is too small. `arena_bytes` overrides the arenas' size."""
+        """Raises ResourceError when a limit of the machine is too small. `arena_bytes` overrides the arenas' size. `bits`: of
+        each doorbell, if it rings for other channels than these, too. `here`: the workers that use it; None: all."""
         self.workers = workers
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
@@ -61,20 +66,21 @@ class ShmFabric(Fabric):
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
         self.commit_step = commit_step
         self.huge_pages = huge_pages
-        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, bits or doorbell_bits(channels))
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget
-        limit = arena_limit(Limits.read(), workers, budgets, self.layout.size)
+        here = range(workers) if here is None else here
+        limit = arena_limit(Limits.read(), len(here), budgets, self.layout.size)
         self.arena_limit = limit if arena_bytes is None else arena_bytes
-        self.eventfds: list[int] = []
-        self.arena_fds: list[int] = []
+        self.eventfds: dict[int, int] = {}
+        self.arena_fds: dict[int, int] = {}
         self.control = ControlMemory(self.layout.size, name="actorstream-control")
         try:
             self._lay_out(channels)
-            for worker in range(workers):
-                self.eventfds.append(create_eventfd())
-                self.arena_fds.append(create_memfd(self.arena_name(worker), self.arena_limit))
+            for worker in here:
+                self.eventfds[worker] = create_eventfd()
+                self.arena_fds[worker] = create_memfd(self.arena_name(worker), self.arena_limit)
         except BaseException:
             self.close()
             raise
@@ -82,11 +88,19 @@ class ShmFabric(Fabric):
     def hand_over(self) -> HandedOver:
         """The descriptors are those of the control memory, the eventfds and the arenas."""
         kept = _Kept(self._arena_base, self.arena_limit, self.commit_step, self.huge_pages)
-        descriptors = [self.control.fd, *self.eventfds, *self.arena_fds]
+        descriptors = [self.control.fd, *self.eventfds.values(), *self.arena_fds.values()]
         return HandedOver(msgspec.msgpack.encode(kept), descriptors)
 
     @classmethod
-    def taken_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ShmFabric:
+    def taken_over(
+        cls,
+        workers: int,
+        channels: list[Channel],
+        plan: int,
+        handed: HandedOver,
+        bits: int | None = None,
+        here: Sequence[int] | None = None,
+    ) -> ShmFabric:
         """The fabric that another process has made with these arguments. ConfigurationError: it was made with others."""
         kept = msgspec.msgpack.decode(handed.description, type=_Kept)
         control, *fds = handed.descriptors
@@ -96,14 +110,16 @@ class ShmFabric(Fabric):
         self._arena_base, self.arena_limit = kept.arena_base, kept.arena_limit
         self.commit_step, self.huge_pages = kept.commit_step, kept.huge_pages
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
-        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
-        self.eventfds, self.arena_fds = fds[:workers], fds[workers:]
+        self.layout = ControlLayout.of(workers, channels, bits or doorbell_bits(channels))
+        here = range(workers) if here is None else here
+        count = len(here)
         size = os.fstat(control).st_size
-        if size != self.layout.size or len(fds) != 2 * workers:
+        if size != self.layout.size or len(fds) != 2 * count:
             raise ConfigurationError(
                 f"the fabric that was handed over has {size} bytes of control memory and {len(fds)} descriptors, and "
-                f"this plan needs {self.layout.size} and {2 * workers}; start all workers from the same plan"
+                f"this plan needs {self.layout.size} and {2 * count}; start all workers from the same plan"
             )
+        self.eventfds, self.arena_fds = dict(zip(here, fds[:count])), dict(zip(here, fds[count:]))
         self.control = ControlMemory(size, fd=control)
         return self
 
@@ -141,7 +157,7 @@ class ShmFabric(Fabric):
         """Closes this process's descriptors. Mappings go with their last user."""
         sweep()
         self.control.close()
-        for fd in (*self.eventfds, *self.arena_fds):
+        for fd in (*self.eventfds.values(), *self.arena_fds.values()):
             os.close(fd)
         self.eventfds.clear()
         self.arena_fds.clear()

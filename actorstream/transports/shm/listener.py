@@ -21,7 +21,7 @@ from actorstream.native.channel import ReceiveRing, channel_size, lay_out_channe
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.line import LINE, CacheLine
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
-from actorstream.transports.base import Channel
+from actorstream.transports.base import Channel, ReceiveChannel
 from actorstream.transports.shm.channel import ShmReceiveChannel
 from actorstream.transports.shm.fabric import ShmFabric
 from actorstream.transports.shm.handshake import (
@@ -165,13 +165,18 @@ class Listener:
         listening.listen(MOST_GREETED)
         return opening
 
-    async def accept(self, token: str, own: Doorbell) -> ShmReceiveChannel:
+    async def accept(self, token: str, own: Doorbell, ends: list[ReceiveChannel]) -> ShmReceiveChannel:
         """The receiving end, once the producer has attached. `own`: this worker's doorbell, rung when he has sent something
-        or is gone."""
+        or is gone. `ends`: the worker's, of which it is one until it is closed; then nothing is left of the opening."""
         opening = self._openings.get(token)
         if opening is None:
             raise ConfigurationError(f"worker {self._worker} does not listen under token {token[:24]!r}")
-        connection = await opening.attached
+        connection = await asyncio.shield(opening.attached)  # a caller that gives up may come again
+        if opening.accepted:
+            raise ConfigurationError(
+                f"worker {self._worker} has accepted the producer of token {token[:24]!r} already; allowed: once; call listen() "
+                "for another token"
+            )
         channel, arena = opening.channel, opening.arena
 
         def arena_of(id: int) -> Arena:
@@ -179,8 +184,17 @@ class Listener:
                 raise BrokenError(f"an outside producer named arena {id:#x}, its own is {arena.id:#x}")
             return arena
 
+        def forget() -> None:
+            ends.remove(end)
+            del self._openings[token]
+            opening.close()
+
         line = CacheLine(opening.memory, 0)
-        end = ShmReceiveChannel(channel, opening.ring, line, arena_of, opening.returns // 2, outside=True)
+        most_kept = opening.returns // 2
+        end = ShmReceiveChannel(
+            channel, opening.ring, line, arena_of, most_kept, outside=True, on_close=forget
+        )
+        ends.append(end)
         opening.accepted = True
         loop = asyncio.get_running_loop()
 

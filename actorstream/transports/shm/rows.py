@@ -42,9 +42,10 @@ class Stoppable(Protocol):
 
 
 def waited_flags(began: int, entered: int) -> int:
-    """How long a row had waited when the first operator took it, as flags of an entry: 1 + microseconds, from bit 1."""
+    """How long a row had waited when the first operator took it, as flags of an entry: 1 + microseconds, from bit 1. No less
+    than 1: of rows that go together the first may have been taken before the last one came, at `entered`."""
     waited = (began - entered) // 1000 + 1
-    return (waited if 0 < waited < _WAITED else _WAITED) << 1
+    return (waited if 0 < waited < _WAITED else _WAITED if waited > 0 else 1) << 1
 
 
 def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:

@@ -16,7 +16,7 @@ from actorstream.native.doorbell import Doorbell
 from actorstream.transports.base import Channel, Fabric, HandedOver, OutsideChannel, ReceiveChannel, Transport
 from actorstream.transports.shm.channel import ShmReceiveChannel, ShmSendChannel
 from actorstream.transports.shm.fabric import ShmFabric
-from actorstream.transports.shm.layout import MAGIC, VERSION
+from actorstream.transports.shm.layout import MAGIC, VERSION, ChannelPlace
 from actorstream.transports.shm.listener import Listener
 from actorstream.transports.shm.outside import attach
 from actorstream.transports.shm.peers import Peers
@@ -27,7 +27,7 @@ from actorstream.transports.sizing import refuse_options
 def _shut(senders: list[ShmSendChannel], receivers: list[ReceiveChannel], process: int) -> bool:
     """Closes all ends, in the process that opened them (a fork's child has copies). Called once."""
     if os.getpid() == process:
-        for receiver in receivers:
+        for receiver in receivers.copy():
             receiver.close()
         for sender in senders:
             sender.close()
@@ -100,7 +100,7 @@ class ShmTransport(Transport):
         return self._arena
 
     def sender(self, channel: Channel) -> ShmSendChannel:
-        fabric, place = self._fabric, self._fabric.layout.channels[channel.id]
+        fabric, place = self._fabric, self._place(channel)
         peer = self._bell_of(channel.receiver)
         ring = SendRing(
             fabric.control,
@@ -118,7 +118,7 @@ class ShmTransport(Transport):
         return end
 
     def receiver(self, channel: Channel) -> ShmReceiveChannel:
-        fabric, place = self._fabric, self._fabric.layout.channels[channel.id]
+        fabric, place = self._fabric, self._place(channel)
         ring = ReceiveRing(
             fabric.control,
             place.ring,
@@ -145,9 +145,7 @@ class ShmTransport(Transport):
     async def accept(self, token: str) -> ReceiveChannel:
         if self._listener is None:
             raise ConfigurationError(f"worker {self.worker} listens under no token; call listen() first")
-        end = await self._listener.accept(token, self._bell)
-        self._receivers.append(end)
-        return end
+        return await self._listener.accept(token, self._bell, self._receivers)
 
     def lose(self, worker: int, why: str) -> None:
         self._lose(worker)
@@ -163,6 +161,12 @@ class ShmTransport(Transport):
             arena.close()
         for bell in self._bells.values():
             bell.close()
+
+    def _place(self, channel: Channel) -> ChannelPlace:
+        """Where a channel lies. ConfigurationError: the doorbells do not have its bits."""
+        for bit in (channel.send_bit, channel.receive_bit):
+            self._bell.require(bit, f"channel {channel.id}")  # all doorbells of the fabric have equally many
+        return self._fabric.layout.channels[channel.id]
 
     def _bell_of(self, worker: int) -> Doorbell:
         bell = self._bells.get(worker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import socket
 from pathlib import Path
 from time import monotonic, sleep
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 AGAIN_S = 0.05
 """Between two looks for a name or a file that is not there yet."""
+LOOKED_AT_S = 1.0
+"""How long a file may be locked by those who look at it, which takes them a moment each: longer, and its worker lives."""
+LOCK_AGAIN_S = 0.01
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -78,6 +82,28 @@ class Discovery:
     def enter(self, place: Place) -> None:
         """Writes the place of this worker. ConfigurationError: the folder cannot be used, or another run uses it."""
         path = self._path(self.rank)
+        end = monotonic() + LOOKED_AT_S
+        while (own := self._locked(path)) is None:
+            if monotonic() > end:
+                raise ConfigurationError(
+                    Problem(
+                        "network.discovery",
+                        f"{str(path)!r} is in use: worker {self.rank} of another run lives",
+                        "a folder for each run",
+                        "wait until that run has ended, or give this one another folder: --set deploy.network.discovery=FOLDER",
+                    )
+                )
+            sleep(LOCK_AGAIN_S)
+        own.truncate(0)
+        own.write(
+            json.dumps({"host": socket.gethostname(), "address": place.address, "port": place.port}) + "\n"
+        )
+        own.flush()
+        self._own = own
+
+    def _locked(self, path: Path) -> IO[str] | None:
+        """The file of this worker, locked; None: somebody else has it locked, or has just taken it away. ConfigurationError:
+        the folder cannot be used."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             own = path.open("a+")
@@ -87,22 +113,12 @@ class Discovery:
             ) from error
         try:
             fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            own.close()
-            raise ConfigurationError(
-                Problem(
-                    "network.discovery",
-                    f"{str(path)!r} is in use: worker {self.rank} of another run lives",
-                    "a folder for each run",
-                    "wait until that run has ended, or give this one another folder: --set deploy.network.discovery=FOLDER",
-                )
-            ) from error
-        own.truncate(0)
-        own.write(
-            json.dumps({"host": socket.gethostname(), "address": place.address, "port": place.port}) + "\n"
-        )
-        own.flush()
-        self._own = own
+            if os.path.samestat(os.fstat(own.fileno()), path.stat()):
+                return own
+        except OSError:
+            pass
+        own.close()
+        return None
 
     def wait(self, limit_s: float) -> list[Place]:
         """The places of all workers. ConfigurationError names those that have not written theirs in time."""

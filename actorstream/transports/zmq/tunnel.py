@@ -4,7 +4,6 @@ A message is two parts, its kind and bytes. A connection ends by a message of it
 
 from __future__ import annotations
 
-import errno
 import socket
 import threading
 from collections.abc import Callable
@@ -26,6 +25,8 @@ MARK = 16
 """Messages that wait in a socket at most."""
 LOOK_MS = 1000
 """Between two looks whether the peers are still there."""
+AGAIN_MS = 10
+"""Between two attempts to send what a peer had no room for: a ROUTER does not tell which of its peers has room again."""
 LINGER_MS = 2000
 _LOST = zmq.EVENT_DISCONNECTED | zmq.EVENT_CLOSED | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
@@ -60,10 +61,16 @@ class Tunnel:
         self.address = f"{SCHEME}{shown}:{port}/{public.hex()}"
         self._links: dict[bytes, socket.socket] = {}
         """Peer -> its connection."""
+        self._unsent: dict[bytes, tuple[bytes, bytes]] = {}
+        """Peer -> the message that it had no room for. Until that is sent, the peer's connection is not read."""
         self._looked = monotonic()
         self._near, self._far = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, name="tunnel", daemon=True)
         self._thread.start()
+
+    def statistics(self) -> dict[str, int]:
+        """connections; unsent: messages that wait here because their peers have no room for them."""
+        return {"connections": len(self._links), "unsent": len(self._unsent)}
 
     def close(self) -> None:
         """Ends all connections."""
@@ -83,12 +90,14 @@ class Tunnel:
         poller = zmq.Poller()
         poller.register(self._router, zmq.POLLIN)
         poller.register(self._far, zmq.POLLIN)
-        peers = {link.fileno(): peer for peer, link in self._links.items()}
+        peers = {link.fileno(): peer for peer, link in self._links.items() if peer not in self._unsent}
         for descriptor in peers:
             poller.register(descriptor, zmq.POLLIN)
-        ready = dict(poller.poll(LOOK_MS))
+        ready = dict(poller.poll(AGAIN_MS if self._unsent else LOOK_MS))
         if self._far.fileno() in ready:
             return False
+        for peer in list(self._unsent):
+            self._send(peer, *self._unsent.pop(peer))
         if monotonic() > self._looked + LOOK_MS / 1000:
             self._looked = monotonic()
             for peer in peers.values():
@@ -107,28 +116,37 @@ class Tunnel:
     def _take(self) -> None:
         peer, kind, payload = self._router.recv_multipart(copy=False)
         name = peer.bytes
-        try:
-            if name not in self._links:
+        if kind.bytes == _END:
+            self._close(name)
+            return
+        if name not in self._links:
+            if name in self._unsent:
+                return  # its connection has ended, which it is to be told
+            try:
                 self._links[name] = self._connect()
-            if kind.bytes == _END:
-                self._links.pop(name).close()
-            else:
-                self._links[name].sendall(payload.buffer)
-        except OSError:
-            self._end(name)
+            except OSError:
+                self._end(name)
+                return
+        with suppress(OSError):  # the other side has closed it: it ends once all that came from there is sent
+            self._links[name].sendall(payload.buffer)
 
     def _send(self, peer: bytes, kind: bytes, payload: bytes = b"") -> None:
+        """Sends a message, now or once the peer has room for it; a look only now."""
         try:
             self._router.send_multipart([peer, kind, payload], zmq.DONTWAIT)
-        except zmq.ZMQError as error:
-            if error.errno != errno.EAGAIN or kind != _LOOK:
-                self._close(peer)
+        except zmq.Again:
+            if kind != _LOOK:
+                self._unsent[peer] = kind, payload
+        except zmq.ZMQError:
+            self._close(peer)
 
     def _end(self, peer: bytes) -> None:
-        self._send(peer, _END)
         self._close(peer)
+        self._send(peer, _END)
 
     def _close(self, peer: bytes) -> None:
+        """Forgets a peer's connection and what was to be sent to it."""
+        self._unsent.pop(peer, None)
         link = self._links.pop(peer, None)
         if link is not None:
             link.close()

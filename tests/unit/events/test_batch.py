@@ -272,10 +272,10 @@ def test_concat_keeps_the_lineage_all_have(batch: Batch) -> None:
 
 def test_entry_times_stay_with_the_rows() -> None:
     batch = forms()["jumbo"]
-    batch.entry_min, batch.entry_max = 5, 9
+    batch.entry_min, batch.entry_max, batch.began = 5, 9, 7
     other = forms()["events"]
     for made in (batch.take([1]), batch.slice(1, 2), batch.with_columns(event=Priced), batch.compact()):
-        assert (made.entry_min, made.entry_max) == (5, 9)
+        assert (made.entry_min, made.entry_max, made.began) == (5, 9, 7)
     assert Batch.concat([other, batch]).entry_min == 5 and Batch.concat([other, batch]).entry_max == 9
 
 

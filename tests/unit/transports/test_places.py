@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actorstream.errors import ConfigurationError
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.hosts import HostSpec, NetworkSpec
+from actorstream.transports.zmq import places
 from actorstream.transports.zmq.places import Discovery, Place, host_of, listed_places, resolved
 
 HOSTS = [
@@ -36,7 +39,10 @@ def test_too_few_slots_are_said() -> None:
         listed_places(DeploySpec(transport="zmq", workers=5, hosts=HOSTS))
 
 
-def test_what_an_earlier_run_left_in_the_folder_is_passed_over(tmp_path: Path) -> None:
+def test_what_an_earlier_run_left_in_the_folder_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "LOOKED_AT_S", 0.0)
     (tmp_path / "worker-1.json").write_text('{"address": "old", "port": 1}')
     first = Discovery(tmp_path, 0, 2)
     first.enter(Place("a", 1))
@@ -49,6 +55,40 @@ def test_what_an_earlier_run_left_in_the_folder_is_passed_over(tmp_path: Path) -
         Discovery(tmp_path, 1, 2).enter(Place("c", 3))
     first.leave()
     second.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_peer_that_looks_at_a_file_does_not_keep_its_worker_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking = (tmp_path / "worker-0.json").open("w")
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(places, "sleep", lambda seconds: looking.close())
+    worker = Discovery(tmp_path, 0, 1)
+    worker.enter(Place("a", 1))
+    assert looking.closed
+    assert worker.wait(0.0) == [Place("a", 1)]
+    worker.leave()
+
+
+def test_a_worker_that_opens_the_file_which_an_earlier_one_takes_away_makes_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier, worker, peer = (Discovery(tmp_path, rank, 2) for rank in (0, 0, 1))
+    earlier.enter(Place("earlier", 1))
+    peer.enter(Place("b", 2))
+    lock = fcntl.flock
+
+    def lock_later(file: Any, how: int) -> None:
+        earlier.leave()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_later)
+    worker.enter(Place("a", 1))
+    monkeypatch.undo()
+    assert peer.wait(0.0) == [Place("a", 1), Place("b", 2)]
+    worker.leave()
+    peer.leave()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import JumboTuple, encode
 from actorstream.events.schema import Schema
 from actorstream.native.arena import Arena
 from actorstream.native.frames import following
 from actorstream.testing.transport.check import pipes
-from actorstream.transports.base import Frame, FrameKind
+from actorstream.transports.base import Channel, Frame, FrameKind
 from actorstream.transports.network.exchange import Exchange
 
 INLINE, PACKET_BYTES, FOLLOWING_BYTES = 16 << 10, 64 << 10, 256 << 10
@@ -212,3 +213,12 @@ async def test_a_payload_too_many_behind_a_packet_loses_the_peer(pair: Pair) -> 
     pair.ports[1].come.append((packet, [*bodies, memoryview(bytes(8))]))
     pair.ends[1].poll()
     assert "payloads behind" in pair.ends[1].links[0].lost
+
+
+async def test_an_end_whose_bit_the_doorbell_does_not_have_is_not_opened(pair: Pair) -> None:
+    beyond = pair.ends[0].bell.bits
+    message = f"end of channel 7: doorbell bit {beyond} is not one of.*allowed: 0 to {beyond - 1}"
+    with pytest.raises(ConfigurationError, match=message):
+        pair.ends[0].sender(Channel(7, 0, 1, beyond, 0))
+    with pytest.raises(ConfigurationError, match=message):
+        pair.ends[0].receiver(Channel(7, 1, 0, 0, beyond))

@@ -17,15 +17,18 @@ from actorstream.transports.base import Channel, Frame, FrameKind
 from actorstream.transports.shm import ShmTransport
 
 SCHEMA = Schema.from_dict({"number": "int"}, name="Number")
-CHANNEL = Channel(0, 0, 1, 0, 0, slots=4)
+CHANNEL = Channel(0, 0, 1, 0, 0, slots=16)
 PLAN = 77
 
 
 class Pair:
-    """Two workers in this process and one channel between them."""
+    """Two workers in this process and one channel between them.
 
-    def __init__(self) -> None:
-        self.fabric = ShmTransport.fabric(2, [CHANNEL], PLAN)
+    channels: of the fabric, of which the first is `CHANNEL`."""
+
+    def __init__(self, channels: int = 1) -> None:
+        others = [Channel(number, 0, 1, 0, 0, slots=1, budget=1) for number in range(1, channels)]
+        self.fabric = ShmTransport.fabric(2, [CHANNEL, *others], PLAN)
         self.producer = ShmTransport(self.fabric, 0)
         self.consumer = ShmTransport(self.fabric, 1)
         self.sender = self.producer.sender(CHANNEL)
@@ -43,14 +46,17 @@ class Pair:
         self.receiver.consume()
         return found
 
+    def close(self) -> None:
+        self.receiver.close()
+        self.sender.close()
+        self.fabric.close()
+
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     made = Pair()
     yield made
-    made.receiver.close()
-    made.sender.close()
-    made.fabric.close()
+    made.close()
 
 
 def test_a_payload_on_the_heap_is_copied_into_the_arena(pair: Pair) -> None:
@@ -76,6 +82,21 @@ def test_bytes_that_are_not_trusted_stay_so_when_they_are_sent_on(pair: Pair) ->
     assert seen == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("began", "arrives"),
+    [(0, 0), (4_000_000, 5_000_000), (5_000_000, 5_000_000), (6_000_000, 6_000_000)],
+    ids=["not yet", "before the last row came", "as the last row came", "later"],
+)
+def test_rows_that_were_taken_before_the_last_of_them_came_count_as_taken_when_it_came(
+    pair: Pair, began: int, arrives: int
+) -> None:
+    frame = pair.frame(0)
+    frame.min_entry, frame.max_entry, frame.began = 3_000_000, 5_000_000, began
+    assert pair.sender.send_nowait(frame)
+    arrived = pair.receiver.peek()
+    assert arrived is not None and arrived.began == arrives
+
+
 def test_a_refused_payload_is_not_copied(pair: Pair) -> None:
     while pair.sender.send_nowait(pair.frame(0)):
         pass
@@ -86,12 +107,20 @@ def test_a_refused_payload_is_not_copied(pair: Pair) -> None:
     assert pair.producer.arena.statistics().in_use == before
 
 
-def test_a_consumer_that_hoards_does_not_stop_its_producer(pair: Pair) -> None:
+@pytest.mark.parametrize("at_once", [1, 16])
+@pytest.mark.parametrize(("channels", "loans"), [(1, 4096), (2048, 512), (16_384, 64)])
+def test_a_consumer_that_hoards_does_not_stop_its_producer(channels: int, loans: int, at_once: int) -> None:
+    pair = Pair(channels)
+    assert pair.fabric.layout.channels[0].returns == loans
     kept = []
-    for number in range(6000):  # more than there are loans
-        assert pair.sender.send_nowait(pair.frame(number, rows=1))
-        kept.append(pair.receiver.peek())
-        pair.receiver.consume()
+    for number in range(0, 6000, at_once):  # more than there are loans
+        for ahead in range(at_once):
+            assert pair.sender.send_nowait(pair.frame(number + ahead, rows=1))
+            kept.append(pair.receiver.peek(ahead))
+        if at_once > 1:
+            pair.receiver.consume_run(at_once)
+        else:
+            pair.receiver.consume()
         pair.sender.poll()
     assert {type(frame.payload.block) for frame in kept if frame} == {Block, HeapBlock}
     found = [int(decode(SCHEMA, frame.payload)["number"][0]) for frame in kept if frame]
@@ -103,6 +132,7 @@ def test_a_consumer_that_hoards_does_not_stop_its_producer(pair: Pair) -> None:
         pair.sender.poll()
     pair.sender.send_nowait(pair.frame(0))
     assert isinstance(pair.receiver.peek().payload.block, Block)  # type: ignore[union-attr]
+    pair.close()
 
 
 def test_a_sender_that_closed_does_not_take_unread_blocks_away(pair: Pair) -> None:
@@ -152,6 +182,15 @@ async def test_a_worker_of_another_plan_does_not_start(pair: Pair) -> None:
     stranger = ShmTransport(pair.fabric, 0)
     with pytest.raises(ConfigurationError, match="same plan"):
         await stranger.start()
+
+
+def test_an_end_whose_bit_the_doorbell_does_not_have_is_not_opened(pair: Pair) -> None:
+    beyond = pair.fabric.layout.bits
+    message = f"channel 0: doorbell bit {beyond} is not one of.*allowed: 0 to {beyond - 1}"
+    with pytest.raises(ConfigurationError, match=message):
+        pair.producer.sender(Channel(0, 0, 1, beyond, 0))
+    with pytest.raises(ConfigurationError, match=message):
+        pair.consumer.receiver(Channel(0, 0, 1, 0, beyond))
 
 
 def test_an_unknown_option_of_the_fabric_is_refused_with_the_nearest() -> None:

@@ -66,6 +66,34 @@ def test_bytes_go_both_ways_in_their_order(tunnel: Tunnel, behind: Behind) -> No
         assert link.recv(100) == b"credit"
 
 
+def test_a_client_that_reads_late_gets_all_of_a_long_answer_and_its_end(
+    tunnel: Tunnel, behind: Behind
+) -> None:
+    part, parts = os.urandom(1 << 20), 48
+    with connection(tunnel) as link:
+        link.sendall(b"x")
+        far = behind.wait()
+        assert far.recv(10) == b"x"
+
+        def answer() -> None:
+            with far, suppress(OSError):
+                for _ in range(parts):
+                    far.sendall(part)
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        while answering.is_alive() and not tunnel.statistics()["unsent"]:
+            answering.join(0.01)
+        with connection(tunnel) as other:  # others are served meanwhile
+            other.sendall(b"y")
+            assert behind.wait().recv(10) == b"y"
+        with link.makefile("rb") as file:
+            assert all(file.read(len(part)) == part for _ in range(parts))
+            assert file.read() == b""
+        answering.join()
+    assert tunnel.statistics()["unsent"] == 0
+
+
 def test_several_connections_are_told_apart(tunnel: Tunnel, behind: Behind) -> None:
     links = []
     for number in range(3):
