@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from actorstream.events.column import Column
 
+MOST_NARROW = 2**31 - 1
+"""Bytes that int32 offsets reach."""
+
 
 def arrow_type(field: Field, wide: bool = False) -> pa.DataType:
     """The Arrow type of a field's column; `wide`: with int64 offsets."""
@@ -99,9 +102,9 @@ def buffers_of(field: Field, array: Any) -> tuple[Buffers, int, int]:
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):  # older pyarrow, and data past 2 GiB
-            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
+        array = one_array(array)
+    if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+        array = array.dictionary_decode()  # its nulls are rows' nulls, which `null_count` leaves out
     if array.null_count and not field.nullable:
         row = array.is_null().index(arrow_scalar(True)).as_py()
         raise SchemaError(
@@ -128,6 +131,19 @@ def buffers_of(field: Field, array: Any) -> tuple[Buffers, int, int]:
         width = field.dtype.itemsize
         return Buffers(None, _view(buffers[1], field.dtype, rows, first * width), None), 0, rows
     return Buffers(validity, _view(buffers[1], field.dtype, first + rows), None), first, rows
+
+
+def one_array(chunks: Any) -> Any:
+    """The chunks of an Arrow array as one; its offsets are wide where text or bytes are too many for narrow ones."""
+    import pyarrow as pa
+
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(chunks.type)
+    if wide is not None and chunks.nbytes > MOST_NARROW:
+        chunks = chunks.cast(wide)
+    found = chunks.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):  # older pyarrow
+        return pa.concat_arrays(found.chunks) if found.num_chunks else pa.nulls(0, found.type)
+    return found
 
 
 def _view(buffer: Any, dtype: Any, count: int = -1, offset: int = 0) -> np.ndarray:

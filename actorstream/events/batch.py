@@ -140,6 +140,8 @@ class Batch(Representation):
         """The columns of Arrow data that `schema` names; further ones are left out."""
         schema = Schema.of(schema)
         known = set(data.schema.names)
+        if not schema.fields:
+            return cls(schema, data.num_rows, [])
         return cls.of_columns(schema, {name: data.column(name) for name in schema.names() if name in known})
 
     @classmethod

@@ -160,7 +160,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
             from actorstream.events.arrow import arrow_type
 
             arrays = [array.cast(arrow_type(field, wide=True)) for array in arrays]
-        return cls.from_arrow(field, pa.chunked_array(arrays).combine_chunks())
+        return cls.from_arrow(field, pa.chunked_array(arrays))
 
     # -- what it looks like ----
 

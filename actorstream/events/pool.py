@@ -52,7 +52,7 @@ class _Slot:
         jumbo._data, jumbo._table, jumbo._layout = None, None, None
         jumbo._typed = JumboTuple(self.block, size=jumbo.size)._typed
         batch._columns = [None] * len(batch._columns)
-        batch._events = batch._system = batch._times = batch._table = None
+        batch._events = batch._system = batch._times = batch._table = batch._lineage = None
 
 
 class WritablePool:
@@ -69,10 +69,11 @@ class WritablePool:
             slot = slots[0]
             slots.rotate(-1)
             if sum(map(getrefcount, slot.parts)) == slot.references:  # nobody in this process holds it
-                if slot.jumbo._data is not None:
+                batch = slot.batch
+                # A single row becomes an event without the views of columns.
+                if slot.jumbo._data is not None or batch._events is not None or batch._lineage is not None:
                     slot.forget()
                 if slot.block.uses == slot.uses:  # nor does a consumer
-                    batch = slot.batch
                     batch._open = slot.open
                     return batch
         if len(slots) >= MOST:

@@ -349,3 +349,13 @@ def test_misuse_is_refused_with_what_is_allowed(batch: Batch) -> None:
 
 def test_a_batch_shows_what_it_is() -> None:
     assert repr(Batch.of_events(Bid, BIDS)) == "Batch(Bid, 50 rows: ts: int64, price: float64, item: string)"
+
+
+def test_events_without_fields_are_counted_also_as_arrow() -> None:
+    class Ping(Event):
+        """Something has happened."""
+
+    batch = Batch.of_events(Ping, [Ping(), Ping(), Ping()])
+    again = Batch.from_arrow(Ping, batch.arrow())
+    assert again.rows == 3
+    assert again.events() == [Ping(), Ping(), Ping()]

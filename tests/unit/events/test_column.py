@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.errors import SchemaError
-from actorstream.events import Column, Field, Kind
+from actorstream.events import Column, Field, Kind, arrow
 from actorstream.events.annotation import field_of
+from actorstream.events.arrow import arrow_type
+from actorstream.events.schema import Schema
 
 
 class Color(enum.Enum):
@@ -273,3 +275,24 @@ def test_a_column_knows_whether_all_its_texts_are_the_same(values: list[str], sa
     values = values[:1] * len(values) if same else values
     column = Column.from_values(field(str), ["xy"] * first + values + ["z"]).slice(first, len(values))
     assert column.repeats() == (len(set(values)) == 1)
+
+
+@pytest.mark.parametrize("kind", ["str", "bytes"])
+def test_texts_that_narrow_offsets_do_not_reach_are_put_together_with_wide_ones(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    field = Schema.from_dict({"x": kind}).fields[0]
+    values = ["text" * 10, "more"] if kind == "str" else [b"text" * 10, b"more"]
+    parts = [Column.of(field, values) for _ in range(3)]
+    assert Column.concat(parts).arrow().type == arrow_type(field)
+    monkeypatch.setattr(arrow, "MOST_NARROW", 100)
+    found = Column.concat(parts).arrow()
+    assert found.type == arrow_type(field, wide=True)
+    assert found.to_pylist() == values * 3
+
+
+def test_a_null_among_the_values_of_a_dictionary_is_a_null_of_its_rows() -> None:
+    array = pa.DictionaryArray.from_arrays([0, 1, 0], ["a", None])
+    with pytest.raises(SchemaError, match="row 1: null in a field that is not nullable"):
+        Column.of(Schema.from_dict({"x": "str"}).fields[0], array)
+    assert Column.of(Schema.from_dict({"x": "str?"}).fields[0], array).arrow().to_pylist() == ["a", None, "a"]

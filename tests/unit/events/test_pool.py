@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from actorstream import Event, Schema
+from actorstream.events.batch import Batch
 from actorstream.events.pool import MOST, WritablePool
 from actorstream.native.arena import Arena
 
@@ -84,3 +85,23 @@ def test_the_pool_stays_small_whatever_is_kept(pool: WritablePool) -> None:
     kept = [pool.take() for _ in range(3 * MOST)]
     assert len(pool._slots) <= MOST
     assert len({batch._jumbo.address for batch in kept}) == len(kept)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_batch_that_is_written_again_has_the_events_and_the_lineage_of_its_new_rows(rows: int) -> None:
+    pool = WritablePool(Schema.of(Pair), rows, Arena.create(limit=1 << 26, id=1))
+    given = Batch.of_events(Pair, [Pair(0, 0.0)] * 2)
+    addresses = set()
+    for value in range(4):
+        batch = pool.take()
+        assert batch._lineage is None
+        batch["left"][:] = value
+        batch["right"][:] = value
+        sealed = batch.sealed()
+        addresses.add(sealed._jumbo.address)
+        assert sealed.events() == [Pair(value, value)] * rows
+        assert (sealed.only_event() is None) == (rows > 1)
+        if value % 2:
+            sealed.inherit(given, [0] * rows)
+        del batch, sealed
+    assert len(addresses) == 1
