@@ -24,9 +24,9 @@ _Kept = tuple[bytes, bytes | None, StateFile | None]
 
 def checkpoints_of(job: Job, store: CheckpointStore, every: float) -> Checkpoints:
     """When the run of `job` makes checkpoints: every so many seconds, under numbers that go on where the store ends."""
-    last = store.latest() if job.restored is None else job.restored
+    last = store.last() if job.restored is None else job.restored.number
     wishes = any(hasattr(each.program, "checkpoint") for each in job.programs.values())
-    return Checkpoints(every, last.number if last is not None else 0, wishes=wishes, where=store.path)
+    return Checkpoints(every, last or 0, wishes=wishes, where=store.path)
 
 
 class CheckpointRecord:

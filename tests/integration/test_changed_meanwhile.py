@@ -114,6 +114,7 @@ def test_a_run_that_died_before_its_first_checkpoint_does_not_go_on_from_an_earl
         run(folder, "actors.halves.set.value=1 // (value - value)", "deploy.checkpoint.every=1h")
     run(folder, resume=True)
     assert content(folder / "out.csv") == list(range(2 * ROWS + ROWS // 2))
+    assert run(folder, resume=True).report["events_out"]["numbers"] == 0, "there is nothing left to do"
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
