@@ -12,7 +12,7 @@ from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import batch_of
 from actorstream.errors import DataError
-from actorstream.events.arrow_arrays import arrow_texts
+from actorstream.events.arrow_arrays import arrow_scalar, arrow_texts
 from actorstream.events.fields import Field, Kind
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class CsvFormat:
         self._apart = len(set(self._texts.values())) == 1
         """Whether texts are read apart from other fields, in which an empty field in quotes is null too. Arrow has one
         rule for all columns of a pass; so it is one pass until such a field is seen, and two from then on."""
+        self._categories = {
+            name for name, found in self._types.items() if found == pa.string() and name not in texts
+        }
+        """Categories and structures: Arrow reads them as texts, so it has no error for an empty field in quotes."""
         self._times = [field.name for field in schema.fields if field.kind is Kind.DATETIME]
         self._naive = pa.timestamp("us")
         # an empty line is a null where there is one column that may be null; else it is nothing
@@ -155,6 +159,9 @@ class CsvFormat:
                 options = convert_options(part, quoted_null=self._apart and not texts)
                 table = pacsv.read_csv(csv_input(data), self._read, self._parse, options)
                 arrays |= zip(table.column_names, table.columns)
+        if QUOTE in data and not self._apart:
+            for name in arrays.keys() & self._categories:
+                arrays[name] = _null_if_empty(arrays[name])
         return arrays
 
     def _salvage(
@@ -245,6 +252,14 @@ def wire_type(field: Field) -> Any:
 def _may_be_empty(field: Field) -> bool:
     """Whether the empty string is a value of the field."""
     return field.kind in (Kind.STRING, Kind.BYTES) or "" in (field.labels if field.categories else ())
+
+
+def _null_if_empty(array: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = pc.equal(array, arrow_scalar(""))
+    return pc.if_else(empty, pa.nulls(1, array.type)[0], array) if pc.any(empty).as_py() else array
 
 
 def convert_options(types: dict[str, Any] | None, quoted_null: bool = False) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from actorstream.connectors.number_bounds import bounds_of, check_fit, unfit
 from actorstream.errors import SchemaError
 from actorstream.events.arrow_arrays import arrow_array, arrow_texts
 from actorstream.events.column import Column
@@ -70,6 +71,8 @@ class Generated(msgspec.Struct, frozen=True):
     """What the numbers that `make` answers are an index into; None: they are the values."""
     ascending: bool
     """A later row never has a lesser value."""
+    fits: bool
+    """Whether the field is known to hold every number that `make` answers."""
 
     def column(self, span: Span) -> Column:
         """The values of these rows."""
@@ -88,13 +91,21 @@ class Generated(msgspec.Struct, frozen=True):
             found = pc.binary_replace_slice(pc.cast(arrow_array(found), pa.string()), 0, 0, self.prefix or "")
         elif field.dtype is not None and found.dtype != field.dtype:
             whole = field.kind in INTEGERS and found.dtype.kind == "f"
-            found = (np.rint(found) if whole else found).astype(field.dtype)
-        if missing is not None:
+            found = np.rint(found) if whole else found
+            if not self.fits:
+                check_fit(field, found, span)
+            found = found.astype(field.dtype)
+        if missing is not None and isinstance(found, np.ndarray):
+            found = arrow_array(found, ~missing)
+            if (
+                field.kind is Kind.DATETIME
+            ):  # which takes NumPy's integers, and of Arrow's arrays those of times
+                found = found.cast(field.arrow())
+        elif missing is not None:
             import pyarrow as pa
             import pyarrow.compute as pc
 
-            array = arrow_array(found) if isinstance(found, np.ndarray) else found
-            found = pc.if_else(arrow_array(missing), pa.nulls(1, array.type)[0], array)
+            found = pc.if_else(arrow_array(missing), pa.nulls(1, found.type)[0], found)
         return Column.of(field, found)
 
 
@@ -126,7 +137,9 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
             )
     if name == "words" and field.kind is not Kind.STRING:
         raise DistributionError("distribution", f"is 'words', for a field of {field.kind.value}", "a text")
-    make, values = maker(field, keys)
+    make, values, ends = maker(field, keys)
+    if ends is not None:
+        _check_ends(field, name, ends)
     if field.kind in (Kind.BYTES, Kind.MSGPACK) and values is None:
         raise DistributionError(
             "distribution", f"is {name!r}, for a field of {field.kind.value}", "choice, constant"
@@ -136,7 +149,18 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
     if name == "sequence":
         first, second = make(Span(ShardNumbering(), 0, 2), 0)
         ascending = bool(second >= first)
-    return Generated(field, make, salt, prefix, float(nulls), values, ascending)
+    return Generated(field, make, salt, prefix, float(nulls), values, ascending, ends is not None)
+
+
+def _check_ends(field: Field, name: str, ends: tuple[float, float]) -> None:
+    """DistributionError if an integer field does not hold the least and the greatest number of its distribution."""
+    if field.kind not in TIMES:
+        return
+    least, most = bounds_of(field)
+    for key, end in zip(("of", "of") if name == "zipf" else ("low", "high"), ends):
+        if not least <= end <= most:
+            what = f"leads to {end}, which {field.kind.value} does not hold"
+            raise DistributionError(key, what, f"values from {least} to {most}", "or take a wider type")
 
 
 def _usual(field: Field, keys: dict[str, Any], event_time: bool) -> tuple[str, dict[str, Any]]:
@@ -157,7 +181,13 @@ def _usual(field: Field, keys: dict[str, Any], event_time: bool) -> tuple[str, d
 
 # -- the distributions: (field, keys) -> (make, values) ---------------------------------------------------
 
-_Made = tuple[Make, tuple[Any, ...] | None]
+
+class _Made(NamedTuple):
+    make: Make
+    values: tuple[Any, ...] | None = None
+    """As in `Generated`."""
+    ends: tuple[float, float] | None = None
+    """The least and the greatest number that `make` answers, where both are known."""
 
 
 def _number(keys: Mapping[str, Any], key: str, default: float | None = None) -> Any:
@@ -173,10 +203,15 @@ def _uniform(field: Field, keys: Mapping[str, Any]) -> _Made:
         raise DistributionError("high", f"is {high}, `low` is {low}", "more than `low`")
     if field.kind in FLOATS or not (isinstance(low, int) and isinstance(high, int)):
         found = lambda span, salt: span.numbering.units(span.made, span.rows, salt, low, high)  # noqa: E731
-        return (found if field.kind in FLOATS else lambda span, salt: np.floor(found(span, salt))), None
+        if field.kind in FLOATS:
+            return _Made(found)
+        finite = math.isfinite(low) and math.isfinite(high)
+        ends = (math.floor(low), math.ceil(high) - 1) if finite else (low, high)
+        return _Made(lambda span, salt: np.floor(found(span, salt)), None, ends)
     if low < -(2**63) or high > 2**63:
         raise DistributionError("low" if low < -(2**63) else "high", "is beyond 64 bits", "-2^63 to 2^63")
-    return lambda span, salt: span.numbering.integers(span.made, span.rows, salt, low, high), None
+    make: Make = lambda span, salt: span.numbering.integers(span.made, span.rows, salt, low, high)  # noqa: E731
+    return _Made(make, None, (low, high - 1))
 
 
 def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
@@ -188,16 +223,17 @@ def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
         found: np.ndarray = mean + spread * radius * cosine(numbering.units(made, rows, salt + 1))
         return found
 
-    return make, None
+    return _Made(make)
 
 
 def _exponential(field: Field, keys: Mapping[str, Any]) -> _Made:
     mean = _number(keys, "mean", 1)
-    return lambda span, salt: -mean * log(1.0 - span.numbering.units(span.made, span.rows, salt)), None
+    return _Made(lambda span, salt: -mean * log(1.0 - span.numbering.units(span.made, span.rows, salt)))
 
 
 def _zipf(field: Field, keys: Mapping[str, Any]) -> _Made:
-    return _ranked(_zipf_weights(keys)), None
+    weights = _zipf_weights(keys)
+    return _Made(_ranked(weights), None, (0, len(weights) - 1))
 
 
 def _zipf_weights(keys: Mapping[str, Any]) -> np.ndarray:
@@ -229,7 +265,7 @@ def _words(field: Field, keys: Mapping[str, Any]) -> _Made:
         ends = np.concatenate((np.zeros(1, np.int32), np.cumsum(counts, dtype=np.int32)))
         return pc.binary_join(pa.ListArray.from_arrays(arrow_array(ends), chosen), " ")
 
-    return make, None
+    return _Made(make)
 
 
 def made_up_word(rank: int) -> str:
@@ -257,34 +293,50 @@ def _choice(field: Field, keys: Mapping[str, Any]) -> _Made:
         or not 0 < sum(weights) < math.inf
     ):
         raise DistributionError("weights", f"is {weights!r}", f"{len(values)} numbers, 0 or more, not all 0")
-    return _ranked(np.array(weights, np.float64)), tuple(_checked(field, value) for value in values)
+    return _Made(_ranked(np.array(weights, np.float64)), tuple(_checked(field, value) for value in values))
 
 
 def _constant(field: Field, keys: Mapping[str, Any]) -> _Made:
     if "value" not in keys:
         raise DistributionError("value", "is missing", f"a value of {field}")
-    return lambda span, salt: np.zeros(span.rows, np.int64), (_checked(field, keys["value"]),)
+    return _Made(lambda span, salt: np.zeros(span.rows, np.int64), (_checked(field, keys["value"]),))
 
 
 def _sequence(field: Field, keys: Mapping[str, Any]) -> _Made:
-    start, step = keys.get("start", EPOCH if field.kind is Kind.DATETIME else 0), keys.get("step", 1)
+    start: Any
+    step: Any
     if field.kind is Kind.DATETIME:
+        start, step = keys.get("start", EPOCH), keys.get("step", 1)
         start = microseconds(start if isinstance(start, datetime) else _date(start))
         step = step // timedelta(microseconds=1) if isinstance(step, timedelta) else step * 1000
-    dtype = np.float64 if isinstance(start + step, float) else np.int64
-    return lambda span, salt: start + span.numbering.numbers(span.made, span.rows).astype(dtype) * step, None
+    else:
+        start, step = _number(keys, "start", 0), _number(keys, "step", 1)
+    if isinstance(start + step, float):
+        return _Made(
+            lambda span, salt: start + span.numbering.numbers(span.made, span.rows).astype(np.float64) * step
+        )
+
+    def make(span: Span, salt: int) -> np.ndarray:
+        numbers = span.numbering.numbers(span.made, span.rows)
+        for number in (int(numbers[0]), int(numbers[-1])) if span.rows else ():
+            if not -(2**63) <= start + number * step < 2**63:  # NumPy's integers would wrap around
+                raise unfit(field, start + number * step, number)
+        found: np.ndarray = start + numbers * step
+        return found
+
+    return _Made(make)
 
 
 def _clock(field: Field, keys: Mapping[str, Any]) -> _Made:
     """The event time of the row numbers."""
-    return lambda span, salt: span.numbering.event_times(span.made, span.rows), None
+    return _Made(lambda span, salt: span.numbering.event_times(span.made, span.rows))
 
 
 def _bernoulli(field: Field, keys: Mapping[str, Any]) -> _Made:
     chance = _number(keys, "p", 0.5)
     if not 0 <= chance <= 1:
         raise DistributionError("p", f"is {chance}", "the share of true, from 0 to 1")
-    return lambda span, salt: span.numbering.units(span.made, span.rows, salt) < chance, None
+    return _Made(lambda span, salt: span.numbering.units(span.made, span.rows, salt) < chance)
 
 
 _MAKERS: dict[str, tuple[Callable[[Field, Mapping[str, Any]], _Made], tuple[str, ...]]] = {

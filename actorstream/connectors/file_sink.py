@@ -133,7 +133,7 @@ class FileSink(Sink):
         data: Bytes = b"".join(self._text) if len(self._text) > 1 else self._text[0]
         self._text, self._text_bytes = [], 0
         assert self._staged is not None
-        compress = COMPRESS.get(self._staged.final.suffix)
+        compress = COMPRESS.get(self._staged.final.suffix.lower())
         self._staged.write(data if compress is None else compress(bytes(data)))
 
     # -- files --------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class FileSink(Sink):
     def _end_stream(self) -> None:
         """Makes a compressed file to which nothing was written a stream of no bytes, which no bytes are not."""
         assert self._staged is not None
-        compress = COMPRESS.get(self._staged.final.suffix)
+        compress = COMPRESS.get(self._staged.final.suffix.lower())
         if compress is not None and isinstance(self._staged, StagedFile) and self._staged.size() == 0:
             self._staged.write(compress(b""))
 
@@ -248,7 +248,7 @@ class FileSink(Sink):
             if not cls.writes_pipes and is_direct(base / keys["path"]):
                 problems.append(Problem("path", _no_stream(base / keys["path"]), "a file"))
             ending = Path(keys["path"]).suffix
-            if ending in CODECS and ending not in COMPRESS:
+            if ending.lower() in CODECS and ending.lower() not in COMPRESS:
                 problems.append(
                     Problem("path", f"ends in {ending!r}, which is only read", ", ".join(COMPRESS))
                 )

@@ -244,7 +244,6 @@ class FileSource(Source):
             return
         self._latest[self._name] = max(times[1], self._latest.get(self._name, times[1]))
         if len(self._latest) == len(self._opened or []):
-            slack = self.max_out_of_orderness or timedelta(0)
-            units = slack // timedelta(microseconds=1) * 1000 // batch.schema.time_unit_ns
+            units = batch.schema.time_units_in(self.max_out_of_orderness or timedelta(0))
             least = min(self._latest.values())
             self._bound = least if least == NO_MORE else least - units

@@ -15,6 +15,8 @@ from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.distributions import (
     EPOCH,
     DistributionError,
+    Generated,
+    Span,
     generated_fields,
     microseconds,
     types_of,
@@ -23,7 +25,7 @@ from actorstream.connectors.generator_presets import PRESETS, preset_problems
 from actorstream.connectors.generator_rows import FieldRows, RowMaker
 from actorstream.connectors.native_rows import NextRows
 from actorstream.connectors.source import NO_MORE, Source
-from actorstream.errors import ConfigurationError, Problem
+from actorstream.errors import ConfigurationError, Problem, SchemaError
 from actorstream.events.event import Event
 from actorstream.events.fields import Kind
 from actorstream.events.schema import TIME_UNITS, Schema
@@ -138,9 +140,10 @@ class GeneratorSource(Source):
         try:
             schema = _row_schema(keys)
             if keys.get("preset") is None:
-                generated_fields(schema, keys.get("schema") or {}, keys.get("seed", 0))
+                fields = generated_fields(schema, keys.get("schema") or {}, keys.get("seed", 0))
+                problems = _end_problems(keys, schema, fields)
             _numbering(keys, schema, 0)
-            return field_problems(keys, schema)
+            return problems or field_problems(keys, schema)
         except ConfigurationError as error:
             return error.problems
         except DistributionError as error:
@@ -307,6 +310,22 @@ def _numbering(keys: dict[str, Any], schema: Schema, shard: int) -> ShardNumberi
         )
     except ValueError as error:
         raise ConfigurationError(Problem("event_rate", f"is {rate}, from {start} on: {error}")) from None
+
+
+def _end_problems(keys: dict[str, Any], schema: Schema, fields: list[Generated]) -> list[Problem]:
+    """Of fields that cannot have their value of the first row, or of the last: what ascends or descends without bounds
+    shows it there."""
+    numbering = _numbering({**keys, "shards": 1}, schema, 0)
+    count = keys.get("count")
+    ends = [0] if count is None else [0, count - 1][:count]
+    problems = []
+    for each in fields:
+        try:
+            for number in ends:
+                each.column(Span(numbering, number, 1))
+        except (SchemaError, ValueError) as error:  # C's numbers end at 2^63
+            problems.append(Problem(f"schema.{each.field.name}", str(error)))
+    return problems
 
 
 def _problem(error: DistributionError) -> Problem:

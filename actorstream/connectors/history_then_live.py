@@ -229,7 +229,8 @@ class HistoryThenLive(Source):
         bound = source.lower_bound(now_ns)
         if bound is None and len(source._opened or ()) == 1 and self._latest is not None:
             # nobody promises for a source of one partition but its rows
-            bound = self._latest - _units(source.max_out_of_orderness, source.row_schema())
+            slack = source.max_out_of_orderness or timedelta(0)
+            bound = self._latest - source.row_schema().time_units_in(slack)
         if self._is_live:
             return bound if self._low is None or bound is None else max(bound, self._low)
         if bound is not None and self._low is not None:
@@ -291,10 +292,6 @@ def cut_time(cut: datetime | int, schema: Schema) -> int:
     aware = cut if cut.tzinfo is not None else cut.replace(tzinfo=UTC)
     nanoseconds = (aware - _EPOCH) // timedelta(microseconds=1) * 1000
     return -(-nanoseconds // schema.time_unit_ns)
-
-
-def _units(slack: timedelta | None, schema: Schema) -> int:
-    return 0 if slack is None else slack // timedelta(microseconds=1) * 1000 // schema.time_unit_ns
 
 
 def _tables(keys: Mapping[str, Any]) -> tuple[SourceTable, SourceTable]:

@@ -6,12 +6,15 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from actorstream.connectors.dead_rows import BadRow
+from actorstream.connectors.structures import json_decoder
 from actorstream.events.arrow_arrays import arrow_scalar
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 
+Defaults = dict[str, Callable[[], Any]]
+"""Field -> what makes its value where the key is missing."""
 DEEPEST = 200
 """Objects and lists in each other that a value may have; more would exhaust the stack of whoever decodes or encodes."""
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -33,10 +38,30 @@ class NotARowError(ValueError):
         self.why, self.column = why, column
 
 
-def read_lines(schema: Schema, block: RecordBlock) -> tuple[dict[str, list[Any]], list[int], list[BadRow]]:
+def defaults_of(schema: Schema) -> Defaults:
+    """The defaults of the event class. One that is None is not among them: what is missing is null anyway."""
+    if not schema.names_attributes:
+        return {}
+    made: Defaults = {}
+    for field in msgspec.structs.fields(schema.event_class()):
+        if field.default_factory is not msgspec.NODEFAULT:
+            made[field.name] = field.default_factory
+        elif field.default is not msgspec.NODEFAULT and field.default is not None:
+            made[field.name] = partial(_itself, field.default)
+    return made
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def read_lines(
+    schema: Schema, block: RecordBlock, defaults: Defaults
+) -> tuple[dict[str, list[Any]], list[int], list[BadRow]]:
     """Field -> values of the lines that are rows, which of the records they are, and the ones that are not.
 
     A record is a line that is not blank."""
+    structured = any(field.kind is Kind.MSGPACK for field in schema.fields)
     columns: dict[str, list[Any]] = {name: [] for name in schema.names()}
     numbers: list[int] = []
     bad: list[BadRow] = []
@@ -45,7 +70,10 @@ def read_lines(schema: Schema, block: RecordBlock) -> tuple[dict[str, list[Any]]
         if not text.strip():
             continue
         try:
-            values = [_value(field, found) for field, found in _fields(schema, text)]
+            found = object_of(text)
+            if structured:
+                found |= _parts_of(text, schema)
+            values = [_field_value(field, found, defaults) for field in schema.fields]
         except NotARowError as error:
             bad.append(BadRow(number, line, error.column, text.decode(errors="replace"), error.why))
         else:
@@ -56,18 +84,30 @@ def read_lines(schema: Schema, block: RecordBlock) -> tuple[dict[str, list[Any]]
     return columns, numbers, bad
 
 
-def _fields(schema: Schema, text: bytes) -> list[tuple[Field, Any]]:
-    found = object_of(text)
-    pairs = []
-    for field in schema.fields:
-        value = found.get(field.name)
-        if value is None and not field.nullable:
-            if field.name in found:
-                raise NotARowError(f"is null, and {field.kind.value} is needed", field.name)
-            near = nearest_text(field.name, list(found))
-            raise NotARowError(f"is missing, and {field.kind.value} is needed{near}", field.name)
-        pairs.append((field, value))
-    return pairs
+def _field_value(field: Field, found: dict[str, Any], defaults: Defaults) -> Any:
+    """The field's value in an object. NotARowError if it has none."""
+    name = field.name
+    value = found.get(name)
+    if value is not None:
+        return _value(field, value)
+    if name not in found and name in defaults:
+        return defaults[name]()
+    if not field.nullable:
+        near = "" if name in found else nearest_text(name, list(found))
+        what = "is null" if name in found else "is missing"
+        raise NotARowError(f"{what}, and {field.kind.value} is needed{near}", name)
+    return None
+
+
+def _parts_of(text: bytes, schema: Schema) -> dict[str, msgspec.Raw]:
+    """Field -> the JSON of its structured value, which loses nothing where msgspec decodes it by its type. Empty where
+    msgspec takes no such line."""
+    try:
+        parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    wanted = {field.name for field in schema.fields if field.kind is Kind.MSGPACK}
+    return {name: part for name, part in parts.items() if name in wanted and bytes(part) != b"null"}
 
 
 def object_of(text: bytes) -> dict[str, Any]:
@@ -103,7 +143,9 @@ def _value(field: Field, value: Any) -> Any:
         if kind is Kind.BYTES:
             return base64.b64decode(value, validate=True) if isinstance(value, str) else _refuse(field, value)
         if kind is Kind.MSGPACK:
-            return msgspec.convert(value, field.annotation)
+            if isinstance(value, msgspec.Raw):
+                return json_decoder(field)(bytes(value))
+            return msgspec.convert(value, field.annotation, str_keys=True)
         if kind is Kind.DICTIONARY:
             return (
                 field.categories[field.labels.index(value)]
@@ -158,7 +200,7 @@ def _kind_of(field: Field) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = bytes(value).decode() if isinstance(value, msgspec.Raw) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from actorstream.connectors.blocks import RecordBlock
 from actorstream.connectors.csv_format import wire_type
 from actorstream.connectors.dead_rows import BadRow
-from actorstream.connectors.json_values import has_too_deep_line, read_lines
+from actorstream.connectors.json_values import defaults_of, has_too_deep_line, read_lines
 from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import Misfits, batch_of
 from actorstream.connectors.text import is_text
@@ -38,8 +38,15 @@ class JsonlFormat:
         """Fields of numbers that the file has as text."""
         kinds = {field.kind for field in schema.fields}
         self._structured = bool(kinds & {Kind.MSGPACK, Kind.BYTES})
-        if self._structured:
+        self._decode: Any = None
+        if self._structured and schema.names_attributes:
             self._decode = msgspec.json.Decoder(schema.event_class()).decode_lines
+        self._defaults = defaults_of(schema)
+        unsure = INTEGERS | {Kind.FLOAT32, Kind.DATETIME, Kind.MSGPACK}
+        self._narrow = [
+            field.name for field in schema.fields if field.kind in unsure or field.name in self._defaults
+        ]
+        """Fields whose columns do not hold everything that msgspec decodes: they are made here, where a bad row is found."""
 
     def count(self, block: RecordBlock) -> int | None:
         return objects(block.data)
@@ -74,9 +81,16 @@ class JsonlFormat:
         if not is_text(data):
             raise ValueError("not UTF-8")
         if self._structured:
-            return Batch.of_events(self._schema, self._decode(data)), {}
+            if self._decode is None:
+                raise ValueError("the names of the fields are none of a class")
+            batch = Batch.of_events(self._schema, self._decode(data))
+            for name in self._narrow:
+                batch.column(name)
+            return batch, {}
         table = self._table(data)
         arrays = dict(zip(table.column_names, table.columns))
+        if any(arrays[name].null_count for name in self._defaults):
+            raise ValueError("Arrow does not say whether a key is missing or its value null")
         for name in self._as_text:
             if arrays[name].type != self._types[name]:
                 arrays[name] = arrays[name].cast(self._types[name])
@@ -110,7 +124,7 @@ class JsonlFormat:
                 return table
 
     def _by_line(self, block: RecordBlock) -> FilePiece:
-        columns, numbers, bad = read_lines(self._schema, block)
+        columns, numbers, bad = read_lines(self._schema, block, self._defaults)
         batch, misfits = batch_of(self._schema, columns)
         if misfits:
             lines = [each for each in enumerate(block.data.split(b"\n"), block.lines + 1) if each[1].strip()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.blocks import BlockReader
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.json_inference import told_fields
-from actorstream.connectors.json_values import NotARowError, first_objects
+from actorstream.connectors.json_values import NotARowError, defaults_of, first_objects
 from actorstream.connectors.jsonl_format import JsonlFormat
 from actorstream.connectors.partition import BlockPartition, Partition
 from actorstream.errors import DataError
@@ -28,9 +28,9 @@ SAMPLE_LINES = 100
 
 class JsonlSource(FileSource):
     """Reads JSON lines: UTF-8, one object a line. Fields are found by name; further ones are ignored, a
-    missing one is null. A string of digits converts to a number, times are ISO 8601 strings (UTC unless
-    they name a zone), bytes are base64, fields of structured types are what msgspec makes of them. Blank
-    lines are passed over.
+    missing one has the default of the event class, else is null. A string of digits converts to a number,
+    times are ISO 8601 strings (UTC unless they name a zone), bytes are base64, fields of structured types
+    are what msgspec makes of them. Blank lines are passed over.
 
     Args:
         path: a file, a directory, or a glob.
@@ -62,7 +62,7 @@ class JsonlSource(FileSource):
             objects = first_objects(_first_block(path), SAMPLE_LINES)
         except NotARowError:
             return  # such rows are for `on_error`
-        seen = {name for found in objects for name in found}
+        seen = {name for found in objects for name in found} | defaults_of(schema).keys()
         for field in schema.fields:
             if objects and not field.nullable and field.name not in seen:
                 near = nearest_text(field.name, sorted(seen))

@@ -186,9 +186,10 @@ def _as_field_type(field: Field, array: Any) -> Any:
         case Kind.MSGPACK:
             if _is_binary(found):
                 return array if is_type.is_large_binary(found) else _cast(field, array, target)
-            packed = pack(field, array.to_pylist())
+            from actorstream.events.arrow_structures import structured_values
             from actorstream.events.column import Column
 
+            packed = pack(field, structured_values(field, array))
             return array_of(Column(field, len(array), *packed))
         case Kind.DATETIME if is_type.is_timestamp(found) or is_type.is_date(found):
             return _cast(field, array, target)

@@ -211,8 +211,9 @@ class Schema:
         return TIME_UNITS[self.time_unit]
 
     def time_units_in(self, duration: timedelta) -> int:
-        """A duration in units of the event time, rounded."""
-        return round(duration / timedelta(microseconds=1) * 1000 / self.time_unit_ns)
+        """A duration in units of the event time, rounded up: rows that are late by as much as was said are not late."""
+        nanoseconds = duration // timedelta(microseconds=1) * 1000
+        return -(-nanoseconds // self.time_unit_ns)
 
     @property
     def names_attributes(self) -> bool:

@@ -111,8 +111,7 @@ class SparkStreamSource(Source):
         schema = self.row_schema()
         if self._latest is None:
             return None
-        slack = self.max_out_of_orderness or timedelta(0)
-        return self._latest - slack // timedelta(microseconds=1) * 1000 // schema.time_unit_ns
+        return self._latest - schema.time_units_in(self.max_out_of_orderness or timedelta(0))
 
     def on_stop(self) -> Any:
         self._pieces = None

@@ -51,7 +51,7 @@ def _parquet(path: Path) -> Iterator[bytes]:
 
 def opened(path: Path) -> IO[bytes]:
     """A file for reading, decompressed by the ending of its name."""
-    reader: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix)
+    reader: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix.lower())
     return path.open("rb") if reader is None else reader(path, "rb")  # type: ignore[no-any-return]
 
 

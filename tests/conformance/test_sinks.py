@@ -377,7 +377,7 @@ def test_temporary_files_of_living_processes_are_left_alone(form: str, tmp_path:
     assert read(form, tmp_path / "a") == sample(5000)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2"])
+@pytest.mark.parametrize("suffix", [".gz", ".GZ", ".bz2"])
 @pytest.mark.parametrize("text_form", ["csv", "jsonl"])
 def test_a_path_that_names_a_compression_is_compressed(text_form: str, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.{text_form}{suffix}"
@@ -390,7 +390,7 @@ def test_a_path_that_names_a_compression_is_compressed(text_form: str, tmp_path:
     assert path.stat().st_size < 200_000
 
 
-@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.decompress), (".bz2", bz2.decompress)])
+@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.decompress), (".Bz2", bz2.decompress)])
 def test_a_compressed_file_without_rows_is_a_stream_of_no_bytes(
     tmp_path: Path, suffix: str, opened: Any
 ) -> None:
@@ -400,8 +400,9 @@ def test_a_compressed_file_without_rows_is_a_stream_of_no_bytes(
     assert packed and opened(packed) == b""
 
 
-def test_a_compression_that_is_only_read_is_a_problem(tmp_path: Path) -> None:
-    assert "only read" in str(CsvSink.check({"path": tmp_path / "a.csv.zst"}, [], tmp_path)[0])
+@pytest.mark.parametrize("suffix", [".zst", ".LZ4"])
+def test_a_compression_that_is_only_read_is_a_problem(tmp_path: Path, suffix: str) -> None:
+    assert "only read" in str(CsvSink.check({"path": tmp_path / f"a.csv{suffix}"}, [], tmp_path)[0])
 
 
 def test_rows_that_are_gathered_are_bounded_in_bytes(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def file_problems(path: Path, keys: Mapping[str, Field]) -> list[Problem]:
 
 
 def _reader(path: Path) -> tuple[Any, str]:
-    suffix = Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
+    suffix = (Path(path.stem) if path.suffix.lower() in COMPRESSED else path).suffix.lower()
     if suffix not in READERS:
         allowed = f"a file whose name ends in {listed(READERS)} (or that and {listed(COMPRESSED)})"
         message = f"{path.name!r} says no format, and there is no source actor of that name"

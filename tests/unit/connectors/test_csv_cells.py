@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,3 +116,26 @@ def test_rows_that_do_not_parse_at_the_end_of_the_input_are_dead_letters_too(tmp
     topology.run()
     assert [row.a for row in good] == [1]
     assert [letter.event for letter in dead] == ["x", "y"]
+
+
+class Suit(Enum):
+    hearts = "h"
+    spades = "s"
+
+
+class Suits(Event):
+    text: str
+    literal: Literal["x", "y"] | None
+    suit: Suit | None
+    parts: list[int] | None
+
+
+@pytest.mark.parametrize("bad", ["", "only one\n"], ids=["in bulk", "record by record"])
+@pytest.mark.parametrize("empty", ["", '""'])
+def test_an_empty_field_is_null_in_a_category_and_in_a_structure_beside_a_text(
+    tmp_path: Path, empty: str, bad: str
+) -> None:
+    lines = f"text,literal,suit,parts\n{empty},{empty},{empty},{empty}\nx,y,s,[1]\n{bad}"
+    source = CsvSource(file(tmp_path, lines), event=Suits)
+    source.on_bad_row = "skip"
+    assert list(read(source)) == [("", None, None, None), ("x", "y", Suit.spades, [1])]

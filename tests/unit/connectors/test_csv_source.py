@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -334,6 +334,15 @@ def test_the_event_time_is_that_of_the_key(tmp_path: Path) -> None:
     assert source.lower_bound(0) == 9
     assert source.read(2) is None
     assert source.lower_bound(0) == 2**63 - 1
+
+
+def test_a_slack_that_is_no_whole_unit_of_the_event_time_is_promised_rounded_up(tmp_path: Path) -> None:
+    path = file(tmp_path, "ts,x\n5,1\n")
+    slack = timedelta(milliseconds=1400)
+    source = CsvSource(path, event_time="ts", time_unit="s", max_out_of_orderness=slack)
+    source.open(source.partitions())
+    assert source.read(1) is not None
+    assert source.lower_bound(0) == 3
 
 
 def test_a_field_of_many_lines_is_read_whatever_the_block_size(

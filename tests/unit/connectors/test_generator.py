@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from actorstream.connectors.generator import GeneratorSource
+from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 
@@ -224,3 +225,78 @@ def test_wrong_keys_are_problems(keys: dict[str, Any], where: str, hint: str) ->
     problems = GeneratorSource.check(keys, [], Path())
     assert [each.where for each in problems] == [where]
     assert hint in problems[0].hint
+
+
+@pytest.mark.parametrize(
+    "keys", [{}, {"distribution": "uniform", "low": -5, "high": 5}], ids=["sequence", "uniform"]
+)
+def test_a_time_may_be_null(keys: dict[str, Any]) -> None:
+    schema = {"a": {"type": "datetime?", "nulls": 0.5, **keys}, "b": {"type": "datetime?", **keys}}
+    found = table(GeneratorSource(schema=schema, count=1000, seed=3))
+    some, all_of_them = (found.column(name).tolist() for name in "ab")
+    assert 400 < some.count(None) < 600
+    assert None not in all_of_them
+    if not keys:
+        assert all(one in (None, other) for one, other in zip(some, all_of_them))
+
+
+def uses(kind: str, distribution: str, **keys: Any) -> dict[str, Any]:
+    return {"a": {"type": kind, "distribution": distribution, **keys}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "where", "value"),
+    [
+        ({"schema": uses("int16", "zipf", of=100_000)}, "schema.a.of", "99999"),
+        ({"schema": uses("int8", "uniform", high=1000)}, "schema.a.high", "999"),
+        ({"schema": uses("int8", "uniform", high=128.5)}, "schema.a.high", "128"),
+        ({"schema": uses("uint8?", "uniform", low=-1, high=5)}, "schema.a.low", "-1"),
+        ({"schema": uses("int8", "sequence"), "count": 129}, "schema.a", "128, which row 128"),
+        ({"schema": uses("uint16", "sequence", step=-1), "count": 2}, "schema.a", "-1, which row 1"),
+        ({"schema": uses("int", "sequence", step=2**62), "count": 3}, "schema.a", f"{2**63}, which row 2"),
+        ({"schema": uses("str", "sequence", step=2**62), "count": 3}, "schema.a", f"{2**63}, which row 2"),
+        ({"schema": uses("int8", "sequence", step=0.5), "count": 300}, "schema.a", "which row 299"),
+        (
+            {"schema": {"a": "int32"}, "event_time": "a", "start": 1_700_000_000_000},
+            "schema.a",
+            "1700000000000, which row 0",
+        ),
+        (
+            {"schema": {"a": "int16"}, "event_time": "a", "count": 40_000},
+            "schema.a",
+            "39999, which row 39999",
+        ),
+    ],
+)
+def test_numbers_that_their_field_cannot_hold_are_problems(
+    keys: dict[str, Any], where: str, value: str
+) -> None:
+    (problem,) = GeneratorSource.check(keys, [], Path())
+    assert problem.where == where
+    assert value in str(problem)
+
+
+def test_the_greatest_numbers_of_a_field_are_no_problems() -> None:
+    schema = {
+        **uses("int8", "uniform", low=-128, high=128),
+        "b": {"type": "uint8", "distribution": "zipf", "of": 256},
+        "c": {"type": "int8", "distribution": "sequence", "start": -128},
+    }
+    assert GeneratorSource.check({"schema": schema, "count": 256}, [], Path()) == []
+    found = table(GeneratorSource(schema=schema, count=256))
+    assert found.column("c").tolist() == list(range(-128, 128))
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            uses("int8", "normal", std=1000),
+            r"field 'a': -?\d+\.0, which row \d+ would have, does not fit int8",
+        ),
+        (uses("int8", "sequence"), "field 'a': 199, which row 199 would have, does not fit int8"),
+    ],
+)
+def test_a_number_that_its_field_cannot_hold_ends_the_run(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        table(GeneratorSource(schema=schema, count=200))

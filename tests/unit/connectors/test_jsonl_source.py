@@ -6,9 +6,11 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from actorstream.connectors.jsonl_format import objects
 from actorstream.connectors.jsonl_source import JsonlSource
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
-from actorstream.events.event import Event
+from actorstream.events.event import Event, Float32, Int8
 from actorstream.events.schema import Schema
 
 TYPES = {"i": "int", "u": "uint8?", "f": "float?", "s": "str", "n": "str?", "b": "bool", "t": "datetime?"}
@@ -333,3 +335,69 @@ def test_objects_and_lists_need_an_event_class_and_are_left_out_without_one(
     assert rows(tmp_path / "a", schema={"a": "int"}) == [(1,)]
     assert JsonlSource.check({"path": tmp_path / "a"}, [], tmp_path) == []
     assert rows(tmp_path / "a") == [(1,)]
+
+
+class Narrow(Event):
+    parts: list[int]
+    time: datetime = datetime(2024, 1, 1, tzinfo=UTC)
+    small: Int8 = 0
+    large: int = 0
+    short: Float32 = 0.0
+
+
+def test_a_time_without_a_zone_is_utc_also_beside_a_structured_field(tmp_path: Path) -> None:
+    found = rows(file(tmp_path, {"parts": [], "time": "2024-02-03T04:05:06"}), event=Narrow)
+    assert found == [([], datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC), 0, 0, 0.0)]
+
+
+@pytest.mark.parametrize(("name", "value"), [("small", 300), ("large", 2**70), ("short", 1e300)])
+def test_a_number_that_its_field_cannot_hold_is_a_bad_row_also_beside_a_structured_field(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    source = JsonlSource(file(tmp_path, {"parts": [1]}, {"parts": [2], name: value}), event=Narrow)
+    source.on_bad_row = "dead-letter"
+    assert [row[0] for row in read(source)] == [[1]]
+    dead = source.take_dead()
+    assert dead is not None
+    assert f"line 2, column {name!r}" in dead.column("error").tolist()[0]
+
+
+class Defaults(Event):
+    counts: dict[int, Decimal]
+    of: list[str] = msgspec.field(default_factory=lambda: ["all"])
+    size: int = 7
+    maybe: int | None = 8
+
+
+class PlainDefaults(Event):
+    name: str
+    size: int = 7
+    maybe: int | None = 8
+
+
+BAD_LINE = '{"counts": 1, "name": 1}'
+
+
+@pytest.mark.parametrize("bad", [[], [BAD_LINE]], ids=["in bulk", "line by line"])
+def test_a_missing_key_is_the_default_of_the_event_class_however_the_line_is_read(
+    tmp_path: Path, bad: list[str]
+) -> None:
+    exact = '{"counts": {"5": 0.12345678901234567890}}'
+    path = file(tmp_path, exact, {"counts": {}, "of": [], "size": 1, "maybe": None}, *bad)
+    source = JsonlSource(path, event=Defaults)
+    source.on_bad_row = "skip"
+    digits = Decimal("0.12345678901234567890")
+    assert list(read(source)) == [({5: digits}, ["all"], 7, 8), ({}, [], 1, None)]
+    path = file(tmp_path, {"name": "x"}, {"name": "y", "size": 1, "maybe": None}, *bad)
+    plain = JsonlSource(path, event=PlainDefaults)
+    plain.on_bad_row = "skip"
+    assert list(read(plain)) == [("x", 7, 8), ("y", 1, None)]
+
+
+def test_no_object_needs_to_have_a_field_with_a_default(tmp_path: Path) -> None:
+    path = file(tmp_path, {"name": "x"})
+    assert JsonlSource.check({"path": path, "event": PlainDefaults}, [], tmp_path) == []
+
+
+def test_bytes_may_be_in_a_field_whose_name_is_no_attribute(tmp_path: Path) -> None:
+    assert rows(file(tmp_path, {"a b": "YWI="}), schema={"a b": "bytes"}) == [(b"ab",)]

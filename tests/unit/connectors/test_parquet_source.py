@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,6 +100,88 @@ def test_lists_and_dictionaries_are_read_into_an_event_class(tmp_path: Path) -> 
     colors = pa.array(["green", "red", "green"]).dictionary_encode()
     path = write(tmp_path / "a", {"color": colors, "parts": [[1], [], [2, 3]]})
     assert rows(path, event=Shaped) == [("green", [1]), ("red", []), ("green", [2, 3])]
+
+
+class Member(msgspec.Struct):
+    name: str
+    labels: dict[str, int] = {}
+
+
+class Nested(Event):
+    member: Member | None
+    parts: list[int] | None
+    labels: dict[str, str] | None
+    pairs: list[tuple[str, str]] | None
+    of: dict[int, list[dict[str, float]]] | None
+
+
+LABELS = pa.map_(pa.string(), pa.string())
+NESTED = {
+    "member": pa.struct({"name": pa.string(), "labels": pa.map_(pa.string(), pa.int64())}),
+    "parts": pa.list_(pa.int32()),
+    "labels": LABELS,
+    "pairs": LABELS,
+    "of": pa.map_(pa.int64(), pa.list_(pa.map_(pa.string(), pa.int32()))),
+}
+
+
+def nested(path: Path, *given: tuple[Any, ...]) -> ParquetSource:
+    columns = {name: pa.array(values, kind) for (name, kind), values in zip(NESTED.items(), zip(*given))}
+    source = ParquetSource(write(path, columns), event=Nested)
+    source.on_bad_row = "dead-letter"
+    return source
+
+
+def test_structs_lists_and_maps_are_read_as_the_event_class_says(tmp_path: Path) -> None:
+    given = (
+        ({"name": "x", "labels": [("a", 1)]}, [1, 2], [("k", "v")], [("k", "v")], [(5, [[("f", 1)]])]),
+        (None, None, None, None, None),
+        ({"name": "y", "labels": []}, [], [], [("k", "1"), ("k", "2")], [(6, [])]),
+    )
+    source = nested(tmp_path / "a", *given)
+    source.open(source.partitions())
+    batch = source.read(5)
+    assert batch is not None
+    assert batch.column("member").tolist() == [Member("x", {"a": 1}), None, Member("y")]
+    assert batch.column("parts").tolist() == [[1, 2], None, []]
+    assert batch.column("labels").tolist() == [{"k": "v"}, None, {}]
+    assert batch.column("pairs").tolist() == [[("k", "v")], None, [("k", "1"), ("k", "2")]]
+    assert batch.column("of").tolist() == [{5: [{"f": 1.0}]}, None, {6: []}]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "why"),
+    [
+        ("member", {"name": None, "labels": []}, "Expected `str`, got `null` - at `$.name`"),
+        ("parts", [1, None], "Expected `int`, got `null` - at `$[1]`"),
+        ("labels", [("k", None)], "Expected `str`, got `null` - at `$[...]`"),
+        ("labels", [("k", "1"), ("k", "2")], "Expected `object | null`, got `array`"),
+    ],
+)
+def test_a_cell_that_its_annotation_does_not_allow_is_a_bad_row(
+    tmp_path: Path, column: str, value: Any, why: str
+) -> None:
+    good = (None,) * len(NESTED)
+    bad = tuple(value if name == column else None for name in NESTED)
+    source = nested(tmp_path / "a", good, bad, good)
+    source.open(source.partitions())
+    good_rows = 0
+    while (batch := source.read(5)) is not None:
+        good_rows += batch.rows
+    dead = source.take_dead()
+    assert good_rows == 2
+    assert dead is not None
+    (error,) = dead.column("error").tolist()
+    assert f"line 2, column {column!r}" in error and why in error
+
+
+def test_a_list_of_other_values_than_the_annotation_names_is_a_bad_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {"color": ["red", "red"], "parts": [["x"], []]})
+    source = ParquetSource(path, event=Shaped)
+    source.on_bad_row = "skip"
+    source.open(source.partitions())
+    batch = source.read(5)
+    assert batch is not None and batch.column("parts").tolist() == [[]]
 
 
 def test_the_pieces_are_those_after_the_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

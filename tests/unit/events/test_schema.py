@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
@@ -211,3 +211,13 @@ def test_widths_and_row_bytes_are_known() -> None:
     assert schema.widths == (1, 4, 0, 8)
     assert schema.row_bytes == 17
     assert not schema.fixed and schema.select(["a", "b", "d"]).fixed
+
+
+@pytest.mark.parametrize(
+    ("unit", "units"), [("s", 2), ("ms", 1001), ("us", 1_000_001), ("ns", 1_000_001_000)]
+)
+def test_a_duration_has_at_least_so_many_units_of_the_event_time_as_it_lasts(unit: str, units: int) -> None:
+    schema = Schema.from_dict({"ts": "int"}, event_time="ts", time_unit=unit)
+    assert schema.time_units_in(timedelta(seconds=1, microseconds=1)) == units
+    assert schema.time_units_in(timedelta(0)) == 0
+    assert schema.time_units_in(timedelta(days=300_000)) == 300_000 * schema.time_units_in(timedelta(days=1))

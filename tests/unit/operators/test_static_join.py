@@ -189,7 +189,9 @@ def test_tables_are_read_from_csv_jsonl_and_parquet_compressed_or_in_folders(tmp
     parts.mkdir()
     (parts / "a.csv").write_text(CSV[: CSV.index("1,uno")])
     (parts / "b.csv").write_text("ad,name,site\n" + CSV[CSV.index("1,uno") :])
-    for path in (tmp_path / "t.jsonl", tmp_path / "t.csv.gz", tmp_path / "t.parquet", parts, parts / "*.csv"):
+    (tmp_path / "t.CSV.GZ").write_bytes(gzip.compress(CSV.encode()))
+    names = ("t.jsonl", "t.csv.gz", "t.CSV.GZ", "t.parquet", "parts", "parts/*.csv")
+    for path in (tmp_path / name for name in names):
         assert joined(ADS, path, on="ad") == wanted
 
 

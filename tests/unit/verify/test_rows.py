@@ -16,11 +16,11 @@ from actorstream.verify.sinks import SinkOutput
 CSV = SinkOutput("out", "file", "sequence", "a.csv", header=True, format="csv")
 
 
-@pytest.mark.parametrize("ending", ["", ".gz", ".bz2"])
+@pytest.mark.parametrize("ending", ["", ".gz", ".GZ", ".bz2"])
 def test_csv_rows_are_records_behind_the_header(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.csv{ending}"
     data = b'word,n\na,1\n"b\nc",2\n'
-    path.write_bytes({"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[ending](data))
+    path.write_bytes({"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[ending.lower()](data))
     rows = rows_of([path], CSV)
     assert list(rows()) == [b"a,1", b'"b\nc",2']
     assert list(rows()) == list(rows())
