@@ -72,6 +72,8 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
             continue
         if actor.name in timed_out:
             continue
+        if ":" in actor.inputs[0].route:  # a function, which may read fields that partial results lack
+            continue
         if actor.inputs[0].output in BESIDE:  # these come from both steps of the aggregate before
             continue
         stage = actor.cls.local_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]

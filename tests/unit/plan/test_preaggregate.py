@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorstream import Event, Topology
+from actorstream import Batch, Event, Topology
 from actorstream.plan.preaggregate import pre_aggregated
 from actorstream.topology.deploy import DeploySpec
 
@@ -119,3 +119,21 @@ def test_late_rows_are_the_left_input_of_a_join_with_another_stream():
     joined = made["views_windows"].late.through("static-join", table=names.source, on="key").collect()
     made.run()
     assert sorted((row.ts, row.name) for row in joined) == [(7, "one"), (8, "one")]
+
+
+def by_time(batch: Batch, replicas: int) -> Any:
+    """A route by a field that partial results do not have."""
+    return batch["ts"] % replicas
+
+
+def test_no_local_stage_stands_between_a_route_function_and_its_rows():
+    made = Topology()
+    rows = made.source([Row(5, 0), Row(7, 1), Row(100, 0)], name="rows").routed(f"{__name__}:by_time")
+    window = {"type": "tumbling", "size": 10}
+    counts = {"n": "count()"}
+    stream = rows.through("aggregate", key="key", window=window, aggregates=counts, replicas=2)
+    out = stream.collect()
+    graph = made.graph()
+    assert pre_aggregated(graph, DeploySpec()) is graph
+    made.run()
+    assert sum(row.n for row in out) == 3
