@@ -43,6 +43,7 @@ from actorstream.transports.registry import installed_transports, load_transport
 if TYPE_CHECKING:
     from actorstream.plan.replanning import PlanComparison
     from actorstream.plan.rlas_inputs import RankHosts, RlasInputs
+    from actorstream.plan.rlas_plan import GraphOf
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.findings import HostFindings
     from actorstream.topology.graph import Graph
@@ -142,13 +143,14 @@ def graph_and_plan(
         graph_of = partial(_graph_of, found.spec, deploy, findings=findings)
         return rlas_plan(graph_of, deploy, rlas_inputs(deploy, hosts))
     graph = pre_aggregated(found.graph, deploy)
-    return graph, make_plan(graph, deploy)
+    return make_plan(graph, deploy, partial(_graph_of, found.spec, deploy, findings=findings))
 
 
 def _undecided(found: Inputs) -> tuple[Graph, ExecutionPlan]:
     """The graph, and a plan in place of the one that placement "rlas" will make."""
     graph = pre_aggregated(found.graph, found.deploy)
-    plan = make_plan(graph, msgspec.structs.replace(found.deploy, placement="spread"))
+    spread = msgspec.structs.replace(found.deploy, placement="spread")
+    graph, plan = make_plan(graph, spread, partial(_graph_of, found.spec, found.deploy))
     return graph, msgspec.structs.replace(plan, deploy=found.deploy)
 
 
@@ -263,20 +265,23 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     return make_job(*graph_and_plan(Inputs(spec, deploy, graph)))
 
 
-def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:
+def make_plan(
+    graph: Graph, deploy: DeploySpec, graph_of: GraphOf, machine: Machine | None = None
+) -> tuple[Graph, ExecutionPlan]:
     """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
-    The same input gives the same plan."""
+    `graph_of`: checks the topology with other numbers of replicas. The graph that is returned is another one where the plan of
+    a program decides such numbers. The same input gives the same plan."""
     machine = machine or read_machine()
     decided = find_placement(deploy.placement)(graph, deploy, machine)
     if not any(actor.planning is not None for actor in graph.actors.values()):
-        return place(graph, deploy, machine, direct=fusible, decided=decided)
+        return graph, place(graph, deploy, machine, direct=fusible, decided=decided)
     from actorstream.plan.program_plans import with_programs
 
-    programs, decided = with_programs(graph, decided, deploy.workers)
+    graph, programs, decided = with_programs(graph, decided, deploy.workers, graph_of)
     plan = place(graph, deploy, machine, direct=fusible, decided=decided)
     channels = shared_out(graph, plan, programs)
-    return msgspec.structs.replace(plan, dependencies=programs, channels=channels)
+    return graph, msgspec.structs.replace(plan, dependencies=programs, channels=channels)
 
 
 def _check_channels(job: Job, file: str) -> None:

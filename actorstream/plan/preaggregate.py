@@ -15,6 +15,7 @@ from actorstream.plan.event_time import behind_idle_sources
 from actorstream.topology.graph import FIRST_STEP, Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
     from actorstream.topology.deploy import DeploySpec
 
 BESIDE = ("late", "dead")
@@ -30,7 +31,8 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
     for actor in graph.actors.values():
         stage = stages.get(actor.name)
         if stage is None:
-            made.add(actor, _inputs(graph, actor, stages))
+            inputs, schemas = _inputs(graph, actor, stages)
+            made.add(replace(actor, input_schemas=schemas), inputs)
             continue
         cls, keys, schema = stage
         edge = actor.inputs[0]
@@ -70,6 +72,8 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
             continue
         if actor.name in timed_out:
             continue
+        if ":" in actor.inputs[0].route:  # a function, which may read fields that partial results lack
+            continue
         if actor.inputs[0].output in BESIDE:  # these come from both steps of the aggregate before
             continue
         stage = actor.cls.local_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]
@@ -78,13 +82,16 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
     return found
 
 
-def _inputs(graph: Graph, actor: GraphActor, stages: dict[str, Any]) -> list[Edge]:
-    """The inputs of an actor; late rows and dead letters of an aggregate also come from its local stage."""
-    inputs = []
-    for edge in actor.inputs:
+def _inputs(graph: Graph, actor: GraphActor, stages: dict[str, Any]) -> tuple[list[Edge], list[Schema]]:
+    """The inputs of an actor and their schemas; late rows and dead letters of an aggregate also come from its local stage."""
+    inputs: list[Edge] = []
+    schemas: list[Schema] = []
+    for edge, schema in zip(actor.inputs, actor.input_schemas):
         inputs.append(edge)
+        schemas.append(schema)
         if edge.output in BESIDE and edge.producer in stages:
             local = graph.actors[graph.actors[edge.producer].inputs[0].producer].replicas
             route = "shuffle" if edge.route == "forward" and local != actor.replicas else edge.route
             inputs.append(replace(edge, producer=f"{edge.producer}{FIRST_STEP}", route=route, tied=False))
-    return inputs
+            schemas.append(schema)
+    return inputs, schemas

@@ -26,6 +26,7 @@ from actorstream.topology.dependency import DependencyPlan, PlannedStream, Plann
 
 if TYPE_CHECKING:
     from actorstream.placement.base import Assignment
+    from actorstream.plan.rlas_plan import GraphOf
     from actorstream.topology.graph import Edge, Graph, GraphActor
 
 RARE = 1e-3
@@ -209,19 +210,44 @@ def _read_file(planning: Planning) -> TreeNode | None:
 
 
 def with_programs(
-    graph: Graph, assignment: Assignment, processes: int
-) -> tuple[list[DependencyPlan], Assignment]:
-    """Plans the programs of a graph: their plans, and where all replicas go. Sets `replicas` of each program, and of
-    actors that are joined to it by `forward`, to the workers of its plan, as every placement does for `auto`."""
+    graph: Graph, assignment: Assignment, processes: int, graph_of: GraphOf
+) -> tuple[Graph, list[DependencyPlan], Assignment]:
+    """Plans the programs of a graph: the graph with the replicas that they have then, their plans, and where all replicas go.
+
+    A program has a replica for each worker of its plan, and so has every actor that `forward` joins to it, directly or
+    through others, beside that worker. `graph_of` checks the topology with these numbers, as routes may depend on them.
+
+    Raises:
+        ConfigurationError: as `plan_programs` and `graph_of`, or `forward` joins actors that cannot have equal numbers.
+    """
     plans = plan_programs(graph, assignment, processes)
-    decided = {each: worker for each, worker in assignment.items() if graph.actors[each[0]].planning is None}
-    for plan in plans:
-        following = [
-            edge.consumer
-            for edge in graph.consumers(plan.actor)
-            if edge.route == "forward" and graph.actors[edge.consumer].auto
-        ]
-        for actor in (plan.actor, *following):
-            graph.actors[actor].replicas = len(plan.workers)
-            decided |= {(actor, number): worker.process for number, worker in enumerate(plan.workers)}
-    return plans, decided
+    counts = {plan.actor: len(plan.workers) for plan in plans}
+    for edge in graph.edges:  # the consumers come in topological order
+        if edge.tied and edge.producer in counts and graph.actors[edge.consumer].auto:
+            counts[edge.consumer] = counts[edge.producer]
+    if any(graph.actors[name].replicas != count for name, count in counts.items()):
+        graph = graph_of(counts)
+    _check_forward(graph)
+    workers = {plan.actor: [worker.process for worker in plan.workers] for plan in plans}
+    for edge in graph.edges:
+        if edge.route == "forward" and edge.producer in workers:
+            workers.setdefault(edge.consumer, workers[edge.producer])
+    decided = {each: worker for each, worker in assignment.items() if each[0] not in workers}
+    decided |= {
+        (actor, number): worker for actor, each in workers.items() for number, worker in enumerate(each)
+    }
+    return graph, plans, decided
+
+
+def _check_forward(graph: Graph) -> None:
+    """ConfigurationError where `forward` joins different numbers of replicas: those of two programs, for instance."""
+    problems = []
+    for edge in graph.edges:
+        producer, consumer = graph.actors[edge.producer], graph.actors[edge.consumer]
+        if edge.route == "forward" and producer.replicas != consumer.replicas:
+            message = f"forward joins replica i to replica i, but {producer.name!r} has {producer.replicas}"
+            message += f" and {consumer.name!r} has {consumer.replicas}"
+            where = f"actors.{consumer.name}"
+            problems.append(Problem(where, message, "another route", "", consumer.file, consumer.line))
+    if problems:
+        raise ConfigurationError(problems)

@@ -139,8 +139,8 @@ class FileTarget:
 
 def add_files(ran: Ran, output: SinkOutput, path: Path) -> None:
     """Adds the rows of a sink that writes files."""
-    parts = parts_of(path, output)
-    if output.each:
+    parts = parts_of(path)
+    if output.each and path.is_dir():
         for part in parts:
             ran.rows[f"{output.sink}/{part.name}"] = rows_of([part], output)
             ran.files[f"{output.sink}/{part.name}"] = part

@@ -37,7 +37,6 @@ class SinkOutput(msgspec.Struct, frozen=True):
     kind: Literal["file", "console", "memory"]
     how: How
     name: str = ""
-    parts: bool = False
     each: bool = False
     header: bool = False
     format: Literal["csv", "lines", "parquet"] = "lines"
@@ -103,7 +102,6 @@ def _file(graph: Graph, sink: GraphActor) -> SinkOutput:
         "file",
         "sequence" if each or (not parts and is_settled(graph, sink.name)) else "multiset",
         name,
-        parts,
         each,
         header=format == "csv" and bool(sink.keys.get("header", True)),
         format=format,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,12 @@ from msgspec.structs import replace
 from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.plan.compile import available
 from actorstream.transports.registry import load_transport
-from actorstream.verify.comparison import Difference, compare, counted
+from actorstream.verify.comparison import Difference, ReadLines, compare, counted
 from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
 from actorstream.verify.hints import check_ends, order_hints, time_hints
 from actorstream.verify.launches import FileTarget, Ran, RunTarget
 from actorstream.verify.result import Outcome, Verified
-from actorstream.verify.rows import same_bytes
+from actorstream.verify.rows import parts_of, same_bytes
 from actorstream.verify.sinks import ORDERED, outputs
 
 if TYPE_CHECKING:
@@ -202,14 +203,15 @@ def declared(graph: Graph) -> dict[str, Sequence[Any]]:
 
 
 def first_difference(found: Sequence[SinkOutput], expected: Ran, ran: Ran) -> Difference | None:
-    """The first difference of the first sink (or part) that differs."""
+    """The first difference of the first sink (or part) that differs. Where a sink had another number of replicas in the two
+    runs, all its rows are compared together, in any order."""
     for output in found:
-        names = [
-            name
-            for name in dict.fromkeys([*expected.rows, *ran.rows])
-            if name == output.sink or name.startswith(f"{output.sink}/")
-        ]
-        for name in names:
+        if _parts(output, expected) != _parts(output, ran):
+            difference = compare(output.sink, "multiset", _all_rows(output, expected), _all_rows(output, ran))
+            if difference is not None:
+                return difference
+            continue
+        for name in dict.fromkeys([*_names(output, expected), *_names(output, ran)]):
             files = expected.files.get(name), ran.files.get(name)
             if all(each is not None and each.is_file() for each in files) and same_bytes(*files):  # type: ignore[arg-type]
                 continue
@@ -219,15 +221,24 @@ def first_difference(found: Sequence[SinkOutput], expected: Ran, ran: Ran) -> Di
     return None
 
 
+def _names(output: SinkOutput, ran: Ran) -> list[str]:
+    """What a run calls the rows of a sink, or those of its parts."""
+    return [name for name in ran.rows if name == output.sink or name.startswith(f"{output.sink}/")]
+
+
+def _parts(output: SinkOutput, ran: Ran) -> list[str]:
+    """What tells the parts that a sink has written from others; nothing, if it has written one file or none."""
+    found = (path for name in _names(output, ran) if (path := ran.files.get(name)) is not None)
+    return [part.name for path in found if path.is_dir() or output.each for part in parts_of(path)]
+
+
+def _all_rows(output: SinkOutput, ran: Ran) -> ReadLines:
+    """The rows of a sink, one part after the other."""
+    return lambda: chain.from_iterable(ran.rows[name]() for name in _names(output, ran))
+
+
 def _counted(found: Sequence[SinkOutput], ran: Ran) -> dict[str, int]:
-    return {
-        output.sink: sum(
-            counted(rows())
-            for name, rows in ran.rows.items()
-            if name == output.sink or name.startswith(f"{output.sink}/")
-        )
-        for output in found
-    }
+    return {output.sink: counted(_all_rows(output, ran)()) for output in found}
 
 
 def _check_counts(runs: int, asked: Mapping[str, Sequence[Any] | None]) -> None:

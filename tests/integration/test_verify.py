@@ -176,6 +176,18 @@ def test_a_key_of_an_actor_can_be_varied_and_its_first_value_is_the_baselines() 
     assert "with actors.some.most = 4" in different.failure.command  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("replicas", [[1, 2], [2, 1]])
+def test_the_replicas_of_a_sink_that_writes_files_can_be_varied(replicas: list[int], tmp_path: Path) -> None:
+    topology = Topology("parts")
+    topology.source(Numbers, count=100, name="numbers").into(
+        "csv-sink", name="out", path=str(tmp_path / "out.csv")
+    )
+    how: dict[str, Any] = {"workers": [1], "transports": ["local"], "batch_sizes": [7], "runs": 2}
+    found = verify(topology, vary={"actors.out.replicas": replicas}, **how)
+    assert found.rows == {"out": 100}
+    assert {each.deployment.settings()["actors.out.replicas"] for each in found.outcomes} == {1, 2}
+
+
 class Doubling(Pass):
     """Its keys say how it runs: `way` changes nothing, as it should."""
 

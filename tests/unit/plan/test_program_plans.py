@@ -14,7 +14,8 @@ from actorstream.dgs import Program, Tag, Tags, by
 from actorstream.drawing.tree import tag_text
 from actorstream.errors import ConfigurationError
 from actorstream.plan import program_plans
-from actorstream.plan.compile import available, make_plan
+from actorstream.plan.compile import available, graph_and_plan, read_job
+from actorstream.plan.job import Job
 from actorstream.plan.registry import registry
 from actorstream.topology.dependency import DependencyPlan
 from actorstream.topology.inputs import read_inputs
@@ -85,7 +86,7 @@ def planned(
         '[actors.out]\ntype = "null-sink"\ninputs = ["count"]\n'
     )
     found = read_inputs(file, registry=registry(), available=available(), **deploy)
-    plan = make_plan(found.graph, found.deploy)
+    _, plan = graph_and_plan(found)
     [made] = plan.dependencies
     assert plan.counts()["count"] == len(made.workers)
     assert [each.worker for each in plan.replicas if each.actor == "count"] == [
@@ -195,3 +196,98 @@ def test_a_plan_file_that_is_not_there_or_no_toml_is_named(tmp_path: Path) -> No
 
 def test_the_same_input_has_the_same_plan(tmp_path: Path) -> None:
     assert planned(tmp_path, 'stream = "stream"') == planned(tmp_path, 'stream = "stream"')
+
+
+def behind(tmp_path: Path, actors: str, **deploy: Any) -> Job:
+    """The job of a program whose plan has 3 workers, and what reads it."""
+    file = tmp_path / "topology.toml"
+    (tmp_path / "in.csv").write_text("ts,op,key,stream\n1,i,1,0\n2,i,2,0\n")
+    file.write_text(
+        f'[actors.events]\ntype = "csv-source"\npath = "in.csv"\nevent = "{__name__}:Operation"\n'
+        f'[actors.count]\ntype = "{__name__}:Counters"\nkeys = [1, 2]\nplan = "tree.toml"\n'
+        'inputs = [{ from = "events", order = "dependency" }]\n' + actors
+    )
+    (tmp_path / "tree.toml").write_text(
+        '[[children]]\ntags = ["i(1)", "r(1)"]\n[[children]]\ntags = ["i(2)", "r(2)"]\nprocess = 1\n'
+    )
+    job = read_job(file, workers=2, **deploy)
+    again = tmp_path / "plan.json"
+    job.plan.save(again)
+    assert read_job(file, workers=2, plan_file=again, **deploy).plan == job.plan
+    return job
+
+
+def joined(job: Job) -> dict[tuple[str, str], str]:
+    """(source, consumer) -> route, of edges whose replicas are those that the route allows."""
+    replicas = {name: actor.replicas for name, actor in job.graph.actors.items()}
+    assert job.plan.counts() == replicas
+    for edge in job.graph.edges:
+        assert edge.route != "forward" or replicas[edge.producer] == replicas[edge.consumer], edge
+    return {(edge.source, edge.consumer): edge.route for edge in job.graph.edges}
+
+
+SINK = '[actors.out]\ntype = "null-sink"\n'
+WINDOWED = 'type = "aggregate"\nkey = "key"\nwindow = { type = "tumbling", size = 10 }\naggregates = { n = "count()" }\n'
+
+
+def test_the_first_step_of_an_aggregate_behind_a_program_has_its_replicas(tmp_path: Path) -> None:
+    actors = f'[actors.counts]\n{WINDOWED}inputs = ["count"]\n{SINK}inputs = ["counts", "counts.late"]\n'
+    job = behind(tmp_path, actors)
+    routes = joined(job)
+    assert job.plan.counts()["counts.local"] == 3
+    assert routes["count", "counts.local"] == "forward"
+    assert routes["counts.local.late", "out"] == "shuffle"
+
+
+def test_what_follows_a_program_by_written_forward_edges_has_its_replicas_however_far(tmp_path: Path) -> None:
+    actors = (
+        '[actors.a]\ntype = "union"\nreplicas = "auto"\ninputs = [{ from = "count", route = "forward" }]\n'
+        '[actors.b]\ntype = "union"\nreplicas = "auto"\ninputs = [{ from = "a", route = "forward" }]\n'
+        f'[actors.counts]\n{WINDOWED}replicas = "auto"\ninputs = [{{ from = "b", route = "forward" }}]\n'
+        f'{SINK}inputs = ["counts"]\n'
+    )
+    job = behind(tmp_path, actors)
+    joined(job)
+    [plan] = job.plan.dependencies
+    for name in ("count", "a", "b", "counts.local", "counts"):
+        workers = [each.worker for each in job.plan.replicas if each.actor == name]
+        assert workers == [each.process for each in plan.workers], name
+
+
+def test_an_edge_that_names_no_route_is_shuffled_where_a_program_makes_its_ends_unequal(
+    tmp_path: Path,
+) -> None:
+    actors = (
+        '[actors.a]\ntype = "union"\nreplicas = "auto"\ninputs = [{ from = "count", route = "forward" }]\n'
+        '[actors.b]\ntype = "union"\nreplicas = "auto"\ninputs = ["a"]\n'
+        f'{SINK}replicas = 2\ninputs = ["b"]\n'
+    )
+    routes = joined(behind(tmp_path, actors))
+    assert routes == {
+        ("events", "count"): "tag",
+        ("count", "a"): "forward",
+        ("a", "b"): "shuffle",
+        ("b", "out"): "forward",
+    }
+
+
+def test_forward_from_what_follows_a_program_to_another_number_of_replicas_is_refused(tmp_path: Path) -> None:
+    actors = (
+        '[actors.a]\ntype = "union"\nreplicas = "auto"\ninputs = [{ from = "count", route = "forward" }]\n'
+        f'{SINK}replicas = 2\ninputs = [{{ from = "a", route = "forward" }}]\n'
+    )
+    with pytest.raises(ConfigurationError, match=r"forward joins .* 'a' has 3 and 'out' has 2") as raised:
+        behind(tmp_path, actors)
+    [problem] = raised.value.problems
+    assert problem.where == "actors.out.inputs[0].route"
+
+
+def test_forward_from_programs_of_different_plans_into_one_actor_is_refused(tmp_path: Path) -> None:
+    actors = (
+        f'[actors.other]\ntype = "{__name__}:Counters"\nkeys = [1, 2]\nplan = "sequential"\n'
+        'inputs = [{ from = "events", order = "dependency" }]\n'
+        f'{SINK}replicas = "auto"\n'
+        'inputs = [{ from = "count", route = "forward" }, { from = "other", route = "forward" }]\n'
+    )
+    with pytest.raises(ConfigurationError, match=r"forward joins .* 'count' has 3 and 'out' has 1"):
+        behind(tmp_path, actors)

@@ -31,19 +31,19 @@ def test_every_part_has_its_own_header_and_parts_come_by_name(tmp_path: Path) ->
     folder.mkdir()
     for number in (1, 0):
         (folder / f"part-0000{number}.csv").write_text(f"n\n{number}\n")
-    output = SinkOutput("out", "file", "multiset", "parts", parts=True, header=True, format="csv")
-    parts = parts_of(folder, output)
+    output = SinkOutput("out", "file", "multiset", "parts", header=True, format="csv")
+    parts = parts_of(folder)
     assert [part.name for part in parts] == ["part-00000.csv", "part-00001.csv"]
     assert list(rows_of(parts, output)()) == [b"0", b"1"]
-    assert parts_of(tmp_path / "none", output) == []
+    assert parts_of(tmp_path / "none") == []
 
 
 def test_lines_are_rows_and_a_missing_file_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     output = SinkOutput("out", "file", "sequence", "a.jsonl")
-    assert list(rows_of(parts_of(path, output), output)()) == []
+    assert list(rows_of(parts_of(path), output)()) == []
     path.write_text('{"a":"\\""}\n{"b":1}\n')
-    assert list(rows_of(parts_of(path, output), output)()) == [b'{"a":"\\""}', b'{"b":1}']
+    assert list(rows_of(parts_of(path), output)()) == [b'{"a":"\\""}', b'{"b":1}']
 
 
 def test_parquet_rows_are_values_however_they_are_grouped(tmp_path: Path) -> None:
