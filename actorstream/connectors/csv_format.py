@@ -12,6 +12,7 @@ from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import batch_of
 from actorstream.errors import DataError
+from actorstream.events.arrow import arrow_type
 from actorstream.events.arrow_arrays import arrow_scalar, arrow_texts
 from actorstream.events.fields import Field, Kind
 
@@ -246,7 +247,7 @@ def wire_type(field: Field) -> Any:
         case Kind.MSGPACK:
             return pa.string()
         case _:
-            return field.arrow()
+            return arrow_type(field)
 
 
 def _may_be_empty(field: Field) -> bool:

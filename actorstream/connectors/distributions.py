@@ -17,6 +17,7 @@ import numpy as np
 
 from actorstream.connectors.number_bounds import bounds_of, check_fit, unfit
 from actorstream.errors import SchemaError
+from actorstream.events.arrow import arrow_type
 from actorstream.events.arrow_arrays import arrow_array, arrow_texts
 from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
@@ -100,7 +101,7 @@ class Generated(msgspec.Struct, frozen=True):
             if (
                 field.kind is Kind.DATETIME
             ):  # which takes NumPy's integers, and of Arrow's arrays those of times
-                found = found.cast(field.arrow())
+                found = found.cast(arrow_type(field))
         elif missing is not None:
             import pyarrow as pa
             import pyarrow.compute as pc

@@ -15,6 +15,7 @@ import numpy as np
 
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.structures import json_decoder
+from actorstream.events.arrow import arrow_type
 from actorstream.events.arrow_arrays import arrow_scalar
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 
@@ -136,7 +137,7 @@ def _value(field: Field, value: Any) -> Any:
             return _integer(field, value)
         if kind in FLOATS:
             if isinstance(value, str):
-                return float(_cast(value, field.arrow()))
+                return float(_cast(value, arrow_type(field)))
             return float(value) if _is_number(value) else _refuse(field, value)
         if kind is Kind.DATETIME:
             return _time(value) if isinstance(value, str) else _refuse(field, value)
@@ -162,7 +163,7 @@ def _value(field: Field, value: Any) -> Any:
 
 def _integer(field: Field, value: Any) -> int:
     if isinstance(value, str):
-        value = _cast(value, field.arrow()) if value else _refuse(field, value)
+        value = _cast(value, arrow_type(field)) if value else _refuse(field, value)
     bounds = np.iinfo(field.kind.value)
     if not isinstance(value, int) or isinstance(value, bool) or not bounds.min <= value <= bounds.max:
         _refuse(field, value)

@@ -13,6 +13,7 @@ from actorstream.connectors.sink import END
 from actorstream.connectors.staged_file import StagedFile, discard, find
 from actorstream.connectors.structures import json_values
 from actorstream.errors import RunError
+from actorstream.events.arrow import arrow_type
 from actorstream.events.arrow_arrays import arrow_scalar, arrow_texts
 from actorstream.events.fields import Kind
 
@@ -176,7 +177,7 @@ def file_schema(schema: Schema) -> Any:
 
     types = {Kind.BOOL: pa.bool_(), Kind.MSGPACK: pa.string()}
     fields = [
-        pa.field(field.name, types.get(field.kind) or field.arrow(), field.nullable)
+        pa.field(field.name, types.get(field.kind) or arrow_type(field), field.nullable)
         for field in schema.user.fields
     ]
     return pa.schema(fields)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from actorstream.errors import SchemaError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Kind(enum.Enum):
@@ -148,12 +145,6 @@ class Field:
             f"field {self.name!r}: {value!r} is not one of its categories"
             f"{nearest_text(str(value), [str(label) for label in self.labels])}"
         )
-
-    def arrow(self) -> pa.DataType:
-        """The Arrow type of the column (BOOL: the extension type `arrow.bool8`, one byte a value)."""
-        from actorstream.events.arrow import arrow_type
-
-        return arrow_type(self)
 
     def describe(self) -> list[Any]:
         """What makes two fields the same, as plain JSON values; the input of fingerprints."""

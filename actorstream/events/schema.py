@@ -234,7 +234,9 @@ class Schema:
         if self._arrow is None:
             import pyarrow as pa
 
-            fields = [pa.field(field.name, field.arrow(), field.nullable) for field in self.fields]
+            from actorstream.events.arrow import arrow_type
+
+            fields = [pa.field(field.name, arrow_type(field), field.nullable) for field in self.fields]
             self._arrow = pa.schema(fields)
         return self._arrow
 
