@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.connectors.structures import json_values
 from actorstream.events.arrow_arrays import arrow_array, arrow_scalar, arrow_texts, numpy_array
 from actorstream.events.fields import FLOATS, Kind
 
@@ -93,7 +94,7 @@ def _array(values: Column) -> Any:
         return _times(values)
     if kind is Kind.MSGPACK:
         encode = msgspec.json.encode
-        texts = [None if value is None else encode(value) for value in values.tolist()]
+        texts = [None if value is None else encode(value) for value in json_values(values)]
         return arrow_texts(texts, pa.binary()).cast(pa.string())
     array = values.arrow()
     if kind is Kind.BOOL:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.connectors.structures import json_values
 from actorstream.events.fields import FLOATS, Kind
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def _row_class(names: tuple[str, ...]) -> Any:
 
 
 def _values(column: Column) -> list[Any]:
+    if column.field.kind is Kind.MSGPACK:
+        return json_values(column)
     values = column.tolist()
     if column.field.kind in FLOATS and not np.isfinite(column.data).all():
         return [_finite(value) for value in values]

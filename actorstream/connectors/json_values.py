@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from actorstream.connectors.dead_rows import BadRow
+from actorstream.connectors.structures import json_decoder
 from actorstream.events.arrow_arrays import arrow_scalar
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 
@@ -143,7 +144,7 @@ def _value(field: Field, value: Any) -> Any:
             return base64.b64decode(value, validate=True) if isinstance(value, str) else _refuse(field, value)
         if kind is Kind.MSGPACK:
             if isinstance(value, msgspec.Raw):
-                return msgspec.json.decode(value, type=field.annotation)
+                return json_decoder(field)(bytes(value))
             return msgspec.convert(value, field.annotation, str_keys=True)
         if kind is Kind.DICTIONARY:
             return (

@@ -11,6 +11,7 @@ from actorstream.actors.contract import Contract
 from actorstream.connectors.file_sink import FileSink
 from actorstream.connectors.sink import END
 from actorstream.connectors.staged_file import StagedFile, discard, find
+from actorstream.connectors.structures import json_values
 from actorstream.errors import RunError
 from actorstream.events.arrow_arrays import arrow_scalar, arrow_texts
 from actorstream.events.fields import Kind
@@ -160,7 +161,7 @@ def arrow_rows(batch: Batch) -> Any:
         if values.field.kind is Kind.BOOL:
             array = pc.not_equal(array.storage, arrow_scalar(np.int8(0)))
         elif values.field.kind is Kind.MSGPACK:
-            texts = [None if value is None else msgspec.json.encode(value) for value in values.tolist()]
+            texts = [None if value is None else msgspec.json.encode(value) for value in json_values(values)]
             array = arrow_texts(texts, pa.binary()).cast(pa.string())
         arrays.append(array)
     schema = file_schema(batch.schema)

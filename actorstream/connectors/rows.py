@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from actorstream.connectors.json_values import DEEPEST, is_too_deep
+from actorstream.connectors.structures import json_decoder
 from actorstream.errors import SchemaError
 from actorstream.events.arrow_arrays import arrow_array
 from actorstream.events.column import Column
@@ -54,10 +55,10 @@ def batch_of(schema: Schema, arrays: Mapping[str, Any]) -> tuple[Batch, Misfits]
 def column(field: Field, values: Any) -> Column:
     """A column of an Arrow array or list; a MSGPACK field's text is JSON."""
     if field.kind is Kind.MSGPACK and hasattr(values, "type") and _is_text(values.type):
-        decode = msgspec.json.Decoder(field.annotation).decode
-        texts = values.to_pylist()
+        decode = json_decoder(field)
+        texts = [None if text is None else text.encode() for text in values.to_pylist()]
         try:
-            if any(text is not None and is_too_deep(text.encode()) for text in texts):
+            if any(text is not None and is_too_deep(text) for text in texts):
                 raise SchemaError(f"field {field.name!r}: is nested too deeply, allowed: {DEEPEST}")
             values = [None if text is None else decode(text) for text in texts]
         except msgspec.MsgspecError as error:
