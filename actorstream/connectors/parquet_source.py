@@ -49,7 +49,7 @@ class ParquetSource(FileSource):
         from actorstream.events.schema import Schema
 
         with _open(path) as file:
-            nulls = _columns_with_nulls(file.metadata)
+            nulls = _columns_with_nulls(file)
             fields = [pa.field(each.name, each.type, each.name in nulls) for each in file.schema_arrow]
         return Schema.from_arrow(pa.schema(fields))
 
@@ -81,6 +81,7 @@ class ParquetPartition(Partition):
         self._size = Path(path).stat().st_size
         self._total = self._file.metadata.num_rows
         self._names = list(schema.names())
+        self._leaves = _top_level_names(self._file)
         self._given = self._drop = 0
         self._batches: Any = None
         self._ahead: ReadAhead[FilePiece] | None = ReadAhead(self._take, self._piece, self._file.close)
@@ -145,8 +146,7 @@ class ParquetPartition(Partition):
     def _rows_at_once(self, group: int) -> int:
         """How many rows of a row group are decoded at once."""
         found = self._file.metadata.row_group(group)
-        every = map(found.column, range(found.num_columns))
-        columns = [column for column in every if column.path_in_schema.partition(".")[0] in self._names]
+        columns = [found.column(number) for number, name in enumerate(self._leaves) if name in self._names]
         each_row = sum(column.total_uncompressed_size for column in columns) / max(found.num_rows, 1)
         if any(column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page for column in columns):
             probed = self._file.iter_batches(PROBED_ROWS, row_groups=[group], columns=self._names)
@@ -202,12 +202,23 @@ def _check_columns(path: str, found: Any, schema: Schema) -> None:
             raise DataError(str(error), file=path, column=field.name) from error
 
 
-def _columns_with_nulls(metadata: Any) -> set[str]:
+def _columns_with_nulls(file: Any) -> set[str]:
     """Top-level columns that have a null somewhere, or of which that is not known."""
-    found = set()
+    found, metadata = set(), file.metadata
     for group in range(metadata.num_row_groups):
-        for number in range(metadata.num_columns):
+        for number, name in enumerate(_top_level_names(file)):
             part = metadata.row_group(group).column(number)
             if not part.is_stats_set or not part.statistics.has_null_count or part.statistics.null_count:
-                found.add(part.path_in_schema.partition(".")[0])
+                found.add(name)
     return found
+
+
+def _top_level_names(file: Any) -> list[str]:
+    """The top-level column of each column that the file stores. Their paths do not tell it, as names may have dots."""
+    return [each.name for each in file.schema_arrow for _ in range(_leaves(each.type))]
+
+
+def _leaves(kind: Any) -> int:
+    """How many columns a file stores of a column of this type."""
+    kind = getattr(kind, "storage_type", kind)
+    return sum(_leaves(kind.field(number).type) for number in range(kind.num_fields)) or 1

@@ -26,7 +26,7 @@ def json_values(column: Column) -> list[Any]:
     assert column.offsets is not None
     offsets = column.offsets[column.first : column.first + column.length + 1]
     start = int(offsets[0])
-    packed = memoryview(column.data[start : int(offsets[-1])])
+    packed = column.data[start : int(offsets[-1])].data
     places = [found.start() for found in _PACKED.finditer(packed)]
     if places:
         for row in np.unique(np.searchsorted(offsets, np.add(places, start), side="right") - 1).tolist():

@@ -45,6 +45,37 @@ def test_a_column_is_nullable_where_the_file_has_nulls(tmp_path: Path) -> None:
     assert rows(path) == [(1, 1, True), (None, 2, False)]
 
 
+def test_a_column_whose_name_has_a_dot_is_nullable_where_the_file_has_nulls(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a", {"user.name": ["x", None], "user": [1, 2], "b": pa.array([5, 6], pa.int32())}
+    )
+    fields = ParquetSource(path).row_schema().fields
+    assert {field.name: field.nullable for field in fields} == {"user.name": True, "user": False, "b": False}
+    assert rows(path) == [("x", 1, 5), (None, 2, 6)]
+
+
+class Dotted(Event):
+    b: list[int] | None
+
+
+def test_every_column_that_a_file_stores_is_known_by_its_top_level_name(tmp_path: Path) -> None:
+    columns = {
+        "a.b": pa.array([{"c": 1, "d.e": [{"f": "x", "g": 1.5}]}]),
+        "a": pa.array(["x"]).dictionary_encode(),
+        "m": pa.array(
+            [[("k", {"v": 1, "w": 2})]], pa.map_(pa.string(), pa.struct({"v": pa.int8(), "w": pa.int8()}))
+        ),
+        "b": pa.array([[1]]),
+        "id": pa.array([b"0" * 16], pa.uuid()),
+        "fixed": pa.array([[1, 2]], pa.list_(pa.int8(), 2)),
+    }
+    with pq.ParquetFile(write(tmp_path / "a", columns)) as file:
+        found = parquet_source._top_level_names(file)
+        assert len(found) == file.metadata.num_columns
+    assert found == ["a.b"] * 3 + ["a"] + ["m"] * 3 + ["b", "id", "fixed"]
+    assert rows(tmp_path / "a", event=Dotted) == [([1],)]
+
+
 def test_a_damaged_page_is_told_with_the_file_and_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
