@@ -55,13 +55,13 @@ def sustain(
     transport
         How bytes move between them; short for --set deploy.transport=T.
     seconds
-        How long each rate is tried.
+        How long each rate is tried: 1 or more.
     confirm
-        How long the rate that was found is run at last; its latency is the one reported.
+        How long the rate that was found is run at last, 1 or more; its latency is the one reported.
     start
-        The first rate, rows/s; a quarter of what comes without a rate unless set.
+        The first rate, rows/s, above 0; a quarter of what comes without a rate unless set.
     precision
-        How near the answer must be to a rate that does not hold, as a share of it.
+        How near the answer must be to a rate that does not hold, as a share of it: between 0 and 1.
     latency
         A rate holds only if the 99th percentile of event-time latency stays below this duration, such as "100ms".
     svg

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from actorstream.errors import ConfigurationError, Problem, RunError
+from actorstream.control.interrupted import Interrupted
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.launch.run import run_job
 from actorstream.launch.sustainable import RateSearch, Samples, Verdict, judge
 from actorstream.metrics.counters import Counter, bucket_upper, quantiles
@@ -32,8 +33,14 @@ FIRST_SHARE = 0.25
 """Of the rate without a limit: the first that is tried."""
 
 
-class Stopped(RunError):
-    """The user interrupted the search."""
+class Stopped(Interrupted):
+    """The user interrupted the search, in a run that committed what it had read."""
+
+    def __init__(self) -> None:
+        super().__init__(drained=True)
+
+    def __str__(self) -> str:
+        return "stopped; no rate was found"
 
 
 class Sustained(msgspec.Struct):
@@ -110,6 +117,7 @@ class Sustain:
         self.topology, self.deploy, self.sets, self.keys = topology, deploy, list(sets), keys
         self.seconds, self.confirm_s, self.start = seconds, confirm_s, start
         self.precision, self.limit_s = precision, limit_s
+        self._check()
         self.show = show or (lambda verdict, last: None)
         self.show_unlimited = show_unlimited or (lambda rate: None)
         job = self._job([])
@@ -146,6 +154,23 @@ class Sustain:
             confirmed = search.step_down()
         return found
 
+    def _check(self) -> None:
+        """ConfigurationError with all numbers that no search can be made with."""
+        start = 1.0 if self.start is None else self.start
+        long = f"a number of seconds of at least {LEAST_S:g}"
+        problems = [
+            Problem(option, f"is {value:g}", allowed)
+            for option, value, fits, allowed in (
+                ("--seconds", self.seconds, LEAST_S <= self.seconds < math.inf, long),
+                ("--confirm", self.confirm_s, LEAST_S <= self.confirm_s < math.inf, long),
+                ("--start", start, 0 < start < math.inf, "rows/s above 0"),
+                ("--precision", self.precision, 0 < self.precision < 1, "a share above 0 and below 1"),
+            )
+            if not fits
+        ]
+        if problems:
+            raise ConfigurationError(problems)
+
     def _job(self, sets: Sequence[str]) -> Job:
         return read_job(self.topology, self.deploy, [*self.sets, *sets], **self.keys)
 
@@ -168,17 +193,19 @@ class Sustain:
         watch = _Watch(job, self.source, seconds)
         result = run_job(job, on_start=watch.on_start)
         if watch.stopped_by_user:
-            raise Stopped("stopped; no rate was found")
-        if result.interrupted is None and watch.samples.span < max(LEAST_S, seconds / 2):
+            raise Stopped
+        samples = watch.samples
+        short = samples.span < max(LEAST_S, seconds / 2) or not samples.enough
+        if result.interrupted is None and short:
             raise ConfigurationError(
                 Problem(
                     f"actors.{self.source}",
-                    f"its input ended after {watch.samples.span:.2f} s, too soon to judge whether a rate holds",
+                    f"its input ended after {samples.span:.2f} s, too soon to judge whether a rate holds",
                     f"input for {seconds:g} s or more",
                     "use a longer input, a key such as repeat=0, or a generator-source",
                 )
             )
-        return watch.samples
+        return samples
 
 
 class _Watch:
@@ -214,7 +241,7 @@ class _Watch:
         mean = float((fresh * _UPPER_NS).sum() / results / 1e9) if results else 0.0
         (p99,) = quantiles(fresh, (0.99,))
         self.samples.add(now, sent, results, mean, p99 / 1e9)
-        if self.samples.span >= self.seconds and self._launcher is not None:
+        if self.samples.span >= self.seconds and self.samples.enough and self._launcher is not None:
             self._asked = 1
             self._launcher.interrupt()
 

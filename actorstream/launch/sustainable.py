@@ -20,6 +20,8 @@ DOWN = 12
 """A search gives up below its first rate divided by so many times its factor."""
 LEAST_WARM = 4
 """Samples after the warm-up that a run is judged by. It has fewer if the machine stood still for most of it."""
+LEAST_SAMPLES = 8
+"""Samples from the first row on that a run is judged by."""
 RISE = 2.0
 """A latency that is so many times what it was, and more than SLACK_S above it, keeps growing."""
 
@@ -47,6 +49,11 @@ class Samples(msgspec.Struct):
         return self.times[-1] - self.times[self.first] if self.sent and self.sent[-1] else 0.0
 
     @property
+    def enough(self) -> bool:
+        """Whether a run can be judged by them."""
+        return self.span > 0 and len(self.times) - self.first >= LEAST_SAMPLES
+
+    @property
     def first(self) -> int:
         """Index of the last sample before the first row."""
         return max(int(np.argmax(np.array(self.sent) > 0)) - 1, 0)
@@ -72,7 +79,7 @@ def judge(rate: float, samples: Samples, limit_s: float = math.inf) -> Verdict:
     """Whether neither backlog nor event-time latency kept growing while the source was asked for `rate` rows/s.
 
     `limit_s`: a 99th percentile above it fails as well. ValueError for fewer than eight samples after the first row."""
-    if not samples.span or len(samples.times) - samples.first < 8:
+    if not samples.enough:
         raise ValueError(
             f"{len(samples.times)} samples, {samples.span:.3g} s with rows, are too few to judge a run by"
         )

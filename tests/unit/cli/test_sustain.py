@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from actorstream.launch.sustain import _Watch
+
 from .conftest import Answer
 
 Run = Callable[..., Answer]
@@ -82,6 +84,13 @@ def test_input_that_ends_too_soon_is_a_problem(run: Run, tmp_path: Path) -> None
     ("arguments", "said"),
     [
         (("--latency", "soon"), "--latency: is 'soon'; allowed: a duration"),
+        (("--precision", 5), "--precision: is 5; allowed: a share above 0 and below 1"),
+        (("--precision", 0), "--precision: is 0; allowed: a share above 0 and below 1"),
+        (("--start", 0), "--start: is 0; allowed: rows/s above 0"),
+        (("--start", "nan"), "--start: is nan; allowed: rows/s above 0"),
+        (("--seconds", 0.5), "--seconds: is 0.5; allowed: a number of seconds of at least 1"),
+        (("--confirm", 0.5), "--confirm: is 0.5; allowed: a number of seconds of at least 1"),
+        (("--confirm", "inf"), "--confirm: is inf; allowed: a number of seconds of at least 1"),
         (("--source", "out"), "--source: 'out' is no source; allowed: events"),
     ],
 )
@@ -89,3 +98,17 @@ def test_wrong_options_are_problems(run: Run, tmp_path: Path, arguments: tuple[s
     answer = run("sustain", write(tmp_path), *arguments)
     assert answer.code == 2
     assert said in answer.err
+
+
+def test_all_numbers_that_are_wrong_are_told_at_once(run: Run, tmp_path: Path) -> None:
+    answer = run("sustain", write(tmp_path), "--seconds", 0, "--precision", 1, "--start", -1)
+    assert answer.code == 2
+    assert all(f"{option}: is" in answer.err for option in ("--seconds", "--precision", "--start"))
+
+
+def test_a_search_that_the_user_stops_ends_with_the_status_of_an_interrupt(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Watch, "tick", lambda watch: watch._launcher.interrupt())
+    answer = run("sustain", write(tmp_path), "--workers", 1, "--transport", "local", "--start", 100)
+    assert (answer.code, answer.err) == (130, "actorstream: stopped; no rate was found\n")
