@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,10 +36,12 @@ FROM_STDIN = "-"
 """In the place of the key: it comes on standard input, and after it names of signals."""
 _SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM}
 _GIVE_UP = "GIVE UP"
-"""A worker gets this if another one could not start. It then ends and prints nothing, unless the run has begun."""
+"""A worker gets this if the remote shell of another one has failed. It then ends and prints nothing, unless the run has begun."""
 _begun = threading.Event()
 NOT_STARTED = 2
 """The exit status when a worker could not start."""
+OF_SHELL = (255, 127, 126)
+"""Exit statuses of a remote shell that has not reached the host, or has lost it or its worker; or there is no such command."""
 
 
 def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
@@ -132,7 +134,6 @@ class Starter:
 
     def _wait(self) -> int:
         statuses: dict[int, int] = {}
-        failed = 0
         while len(statuses) < len(self._started):
             pid, status = os.wait()
             rank = next((r for r, each in enumerate(self._started) if each.pid == pid), None)
@@ -141,21 +142,42 @@ class Starter:
             code = os.waitstatus_to_exitcode(status)
             self._started[rank].returncode = code
             statuses[rank] = code
-            if code in (255, 127, 126) and not failed:  # of the remote shell, or there is no such command
-                host = host_of(self.deploy, rank)
-                print(
-                    f"actorstream: worker {rank} could not be started on host {host.address!r}: "
-                    f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {code}; see its message above, and "
-                    "try the command by hand",
-                    file=sys.stderr,
-                )
-                failed = NOT_STARTED
+            if (
+                code in OF_SHELL
+            ):  # whether it has begun to run, the others know: those of a run that has begun go on
                 self._end_all()
-        return failed or (statuses[0] if statuses[0] >= 0 else 1)  # below 0: a signal has ended it
+        failed = not_started(statuses)
+        if failed is None:
+            return exit_status(statuses)
+        host = host_of(self.deploy, failed)
+        print(
+            f"actorstream: worker {failed} could not be started on host {host.address!r}: "
+            f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {statuses[failed]}; see its message above, and "
+            "try the command by hand",
+            file=sys.stderr,
+        )
+        return NOT_STARTED
 
     def _end_all(self) -> None:
         for process in self._started:
-            self._tell(process, f"{_GIVE_UP}\nINT\nINT\n".encode())
+            self._tell(process, f"{_GIVE_UP}\n".encode())
+
+
+def not_started(statuses: Mapping[int, int]) -> int | None:
+    """The first worker that could not start, by the exit statuses of all in the order of their ends; None: the run had begun, and
+    a remote shell that failed has lost its worker. Workers that had begun do not give up, and say themselves who is lost."""
+    failed = next((rank for rank, code in statuses.items() if code in OF_SHELL), None)
+    said = [code for code in statuses.values() if code not in OF_SHELL]
+    return failed if all(code == NOT_STARTED for code in said) else None
+
+
+def exit_status(statuses: Mapping[int, int]) -> int:
+    """The exit status of a run. All workers end with the same one, so another one's stands for that of a first worker whose
+    remote shell has failed."""
+    first = statuses[0]
+    if first in OF_SHELL:
+        first = max((code for code in statuses.values() if code not in OF_SHELL), default=1)
+    return first if first >= 0 else 1  # below 0: a signal has ended it
 
 
 def is_here(address: str) -> bool:
