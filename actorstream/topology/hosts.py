@@ -16,7 +16,8 @@ Port = Annotated[int, Meta(ge=1, le=65534, description="a port from 1 to 65534")
 _Name = Annotated[str, Meta(min_length=1, description="text")]
 _Count = Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")]
 _Limit = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
-SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+SSH = ("ssh", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5", "-oServerAliveCountMax=3")
+"""It ends by itself 15 s after the host is gone."""
 PORT = 5710
 LEAST_LIMIT = timedelta(milliseconds=200)
 

@@ -45,6 +45,32 @@ def test_ranks_of_one_host_share_memory_and_reach_others_over_mpi() -> None:
     assert "each rank of 3 played 2 checks" in done.stdout
 
 
+SILENT_RANK = """
+import signal, sys
+from actorstream.errors import ConfigurationError
+from actorstream.transports.mpi.assembly import MpiAssembly
+
+assembly = MpiAssembly()
+if assembly.rank == 1:
+    signal.pause()  # until it is ended with the job
+try:
+    assembly.gather(b"", 0.1)
+except ConfigurationError as error:
+    print(error, file=sys.stderr)
+    if "leaves" in sys.argv:
+        assembly.end(2, in_order=True, ends_others=True)
+"""
+
+
+@pytest.mark.parametrize(("words", "status"), [(("leaves",), 2), ((), 1)])
+def test_a_rank_that_does_not_answer_before_the_run_is_named_and_ended_with_the_job(
+    words: tuple[str, ...], status: int
+) -> None:
+    done = ranks(2, "-c", SILENT_RANK, *words, timeout=60)
+    assert done.returncode == status, done.stderr
+    assert "rank 1: no answer within 0.1 s" in done.stderr
+
+
 def test_a_worker_that_was_forked_from_another_rank_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMI_RANK", "0")
     check_rank(0)

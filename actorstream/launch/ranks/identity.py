@@ -128,18 +128,22 @@ def differ_in_errors(ranks: Sequence[Identity]) -> bool:
 def check_alike(ranks: Sequence[Identity], home: int) -> None:
     """RefusedError: a rank cannot run at all, or would run something else than the home rank. It names the rank, its host and
     both values, and is the same on every rank."""
-    failed = [each for each in ranks if each.error]
-    if failed:
-        texts = {each.error for each in failed}
-        first = failed[0]
-        if len(failed) == len(ranks) and len(texts) == 1:
-            raise RefusedError(first.error, first.status)
-        raise RefusedError(f"{first.name}: {first.error}", first.status)
+    check_none_failed([each for each in ranks if each.error], len(ranks))
     own = ranks[home]
     for each in ranks:
         what, hint = _difference(own, each)
         if what:
             raise RefusedError(f"{each.name} does not fit {own.name}: {what}; {hint}", 2)
+
+
+def check_none_failed(failed: Sequence[Identity], count: int) -> None:
+    """RefusedError: these of `count` ranks have failed. It is the same on every rank, and names the first one."""
+    if not failed:
+        return
+    first = failed[0]
+    if len(failed) == count and len({each.error for each in failed}) == 1:
+        raise RefusedError(first.error, first.status)
+    raise RefusedError(f"{first.name}: {first.error}", first.status)
 
 
 def _difference(own: Identity, other: Identity) -> tuple[str, str]:

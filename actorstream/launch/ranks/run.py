@@ -27,6 +27,7 @@ from actorstream.launch.ranks.home_rank import HomeRank
 from actorstream.launch.ranks.identity import (
     Identity,
     check_alike,
+    check_none_failed,
     code_of,
     differ_in_errors,
     host_names,
@@ -46,6 +47,7 @@ from actorstream.plan.rlas_inputs import RankHosts
 from actorstream.topology.findings import HostFindings
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
+from actorstream.transports.network.failed_ranks import FailedRanksError, as_failure, failures
 
 if TYPE_CHECKING:
     from actorstream.launch.signals import Signals
@@ -240,16 +242,24 @@ class Rank:
 
     @contextmanager
     def _agreed(self) -> Iterator[None]:
-        """What one rank cannot do, no rank does: RefusedError on all of them."""
-        own, failure = self._identity(), None
+        """What one rank cannot do, no rank does: RefusedError on all of them. A rank that fails leaves out what others gather in
+        between; they learn of it there, and leave out the gather at the end."""
+        own, failed = self._identity(), None
+        told: list[bytes] = []
         try:
             yield
+        except FailedRanksError as error:
+            told = error.told
         except BaseException as error:
-            failure = error
+            failed = error
             self._note(own, error)
-        told = self.assembly.gather(msgspec.msgpack.encode(own), START_S)
-        if failure is not None and not isinstance(failure, ActorstreamError):
-            raise failure
+        if not told:
+            said = msgspec.msgpack.encode(own)
+            told = self.assembly.gather(said if failed is None else as_failure(said), START_S)
+        if failed is not None and not isinstance(failed, ActorstreamError):
+            raise failed
+        wrong = [msgspec.msgpack.decode(each, type=Identity) for each in failures(told)]
+        check_none_failed(wrong, self.assembly.size)
         check_alike([msgspec.msgpack.decode(each, type=Identity) for each in told], self.assembly.home)
 
     # -- the run

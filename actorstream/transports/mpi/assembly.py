@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
@@ -13,7 +14,7 @@ from secrets import token_bytes
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from actorstream.errors import ConfigurationError
+from actorstream.errors import ConfigurationError, WorkerDiedError
 from actorstream.native.keepalive import ClockOffset
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.knocks import Knocks
@@ -47,6 +48,8 @@ OTHERS_S = 0.1
 """How long a rank waits before it ends the job, so that others may say why they end, too."""
 READ_S = 1.0
 """How long a rank waits until what it has said was read, before it ends the job."""
+FAILED = 1
+"""The exit status of a rank that nobody has told one, and that cannot end in order."""
 SEED_BYTES = 16
 _LENGTH = struct.Struct("<Q")
 
@@ -73,7 +76,7 @@ class MpiAssembly(Assembly):
         if self.size == 1 and started_ranks() > 1:
             raise alone(started_ranks())
         self.home = min(home, self.size - 1)
-        self._died = False
+        self._died = self._is_broken = False
         self._signs: Keepalives | None = None
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
             signal.signal(
@@ -127,11 +130,24 @@ class MpiAssembly(Assembly):
         return mpiexec(deploy.workers, command)
 
     def gather(self, data: bytes, limit_s: float) -> list[bytes]:
+        """As `Assembly.gather`. WorkerDiedError: a rank has ended instead."""
+        try:
+            return self._gathered(data, limit_s)
+        except BaseException:
+            if not self._is_broken:
+                self._is_broken = True
+                atexit.register(
+                    self.end, FAILED, in_order=False, ends_others=True
+                )  # MPI would wait for all ranks
+            raise
+
+    def _gathered(self, data: bytes, limit_s: float) -> list[bytes]:
         end = monotonic() + limit_s
         if self.rank != self.home:
             sent = self._send(data, self.home)
             whole = self._receive(self.home, end)
             if whole is None:
+                self._check_all_live()
                 raise ConfigurationError(
                     f"rank {self.rank} on host {socket.gethostname()}: rank {self.home} has not answered within "
                     f"{limit_s:g} s; look at its output, and whether its process lives"
@@ -145,6 +161,7 @@ class MpiAssembly(Assembly):
             found[peer] = self._receive(peer, end)
         silent = [str(peer) for peer in missing if found[peer] is None]
         if silent:
+            self._check_all_live()
             raise ConfigurationError(
                 f"rank{'s' * (len(silent) > 1)} {', '.join(silent)}: no answer within {limit_s:g} s; look at their output, "
                 "and whether their processes live"
@@ -153,6 +170,13 @@ class MpiAssembly(Assembly):
         for request in [self._send(whole, peer) for peer in missing]:
             request.Wait()
         return _parted(whole)
+
+    def _check_all_live(self) -> None:
+        if self._died:
+            raise WorkerDiedError(
+                f"rank {self.rank} on host {socket.gethostname()} has heard that another rank ended before the run began: it was "
+                "killed, or its host is gone; look at its output, and launch again"
+            )
 
     def _told(self, *_: object) -> None:
         self._died = True
@@ -185,7 +209,7 @@ class MpiAssembly(Assembly):
         sys.stderr.flush()
         if signal.getsignal(signal.SIGUSR1) == self._told:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # what is ignored stays so to the process's end
-        if in_order:
+        if in_order and not self._is_broken:  # else some ranks never come to its end
             finalize(self._mpi)
             return
         if ends_others:

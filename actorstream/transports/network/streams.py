@@ -20,6 +20,7 @@ import msgspec
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.network.exchange import here
+from actorstream.transports.network.failed_ranks import none_failed
 from actorstream.transports.network.interfaces import addresses_by_interface
 
 Gather = Callable[[bytes, float], list[bytes]]
@@ -58,8 +59,10 @@ class Streams:
         self._places: list[_Place] = []
 
     def open(self, wanted: Iterable[Wanted], limit_s: float) -> dict[Wanted, socket.socket]:
-        """As `Assembly.streams`."""
-        end = monotonic() + limit_s
+        """As `Assembly.streams`. FailedRanksError: another rank has failed before."""
+        end = (
+            monotonic() + limit_s / 2
+        )  # ranks that are reached wait for the errors of the others in a gather
         listeners = [_unix_listener()]
         found: dict[Wanted, socket.socket] = {}
         try:
@@ -94,7 +97,7 @@ class Streams:
     def _told(self, own: _Place, limit_s: float) -> list[_Place]:
         return [
             msgspec.msgpack.decode(each, type=_Place)
-            for each in self.gather(msgspec.msgpack.encode(own), limit_s)
+            for each in none_failed(self.gather(msgspec.msgpack.encode(own), limit_s))
         ]
 
     def _proof(self, sender: int, receiver: int, purpose: str) -> bytes:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,10 +36,15 @@ FROM_STDIN = "-"
 """In the place of the key: it comes on standard input, and after it names of signals."""
 _SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM}
 _GIVE_UP = "GIVE UP"
-"""A worker gets this if another one could not start. It then ends and prints nothing, unless the run has begun."""
+"""A worker gets this if the remote shell of another one has failed. It then ends and prints nothing, unless the run has begun."""
 _begun = threading.Event()
 NOT_STARTED = 2
 """The exit status when a worker could not start."""
+ENDING_S = 5.0
+"""How long the other workers may take to end after the home worker has ended with an error, or a second signal was passed on,
+beside the time after which they miss it."""
+OF_SHELL = (255, 127, 126)
+"""Exit statuses of a remote shell that has not reached the host, or has lost it or its worker; or there is no such command."""
 
 
 def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
@@ -88,12 +93,16 @@ class Starter:
         path = deploy.network.key
         key = read_key(Path(path)) if path else secrets.token_bytes(KEY_BYTES)
         self._line = key.hex().encode() + b"\n"
+        self._home = min(deploy.network.home, deploy.workers - 1)
         self._started: list[subprocess.Popen[bytes]] = []
+        self._signals = 0
+        self._given_up: set[int] = set()
 
     def run(self) -> int:
-        """Returns the exit status of the first worker, or of one that could not start."""
+        """Returns the exit status of the home worker, or of one that could not start."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._signalled)
+        signal.signal(signal.SIGALRM, self._out_of_time)
         for rank in range(self.deploy.workers):
             self._started.append(self._start(rank, host_of(self.deploy, rank)))
         return self._wait()
@@ -129,10 +138,31 @@ class Starter:
         name = next(name for name, each in _SIGNALS.items() if each == number)
         for process in self._started:  # as under mpiexec: to all, who count it as one wish
             self._tell(process, f"{name}\n".encode())
+        self._signals += 1
+        if self._signals > 1:
+            self._limit_the_end()
+
+    def _limit_the_end(self) -> None:
+        """Others end with the home worker, or at a second signal. A host that is gone ends nothing: neither its worker nor, if it
+        is told nothing of that, the remote shell."""
+        if signal.getitimer(signal.ITIMER_REAL)[0] == 0.0:
+            signal.setitimer(signal.ITIMER_REAL, self.deploy.network.peer_timeout.total_seconds() + ENDING_S)
+
+    def _out_of_time(self, *_: object) -> None:
+        for rank, process in enumerate(self._started):
+            if process.returncode is None:
+                self._given_up.add(rank)
+                host = host_of(self.deploy, rank).address
+                print(
+                    f"actorstream: worker {rank} on host {host!r} has not ended with the run, and launch waits for it no longer; "
+                    "look there for what is left of it",
+                    file=sys.stderr,
+                )
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
     def _wait(self) -> int:
         statuses: dict[int, int] = {}
-        failed = 0
         while len(statuses) < len(self._started):
             pid, status = os.wait()
             rank = next((r for r, each in enumerate(self._started) if each.pid == pid), None)
@@ -141,21 +171,43 @@ class Starter:
             code = os.waitstatus_to_exitcode(status)
             self._started[rank].returncode = code
             statuses[rank] = code
-            if code in (255, 127, 126) and not failed:  # of the remote shell, or there is no such command
-                host = host_of(self.deploy, rank)
-                print(
-                    f"actorstream: worker {rank} could not be started on host {host.address!r}: "
-                    f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {code}; see its message above, and "
-                    "try the command by hand",
-                    file=sys.stderr,
-                )
-                failed = NOT_STARTED
-                self._end_all()
-        return failed or (statuses[0] if statuses[0] >= 0 else 1)  # below 0: a signal has ended it
+            if code in OF_SHELL:
+                self._end_all()  # before the run; those of a run that has begun go on
+            elif rank == self._home and code:
+                self._limit_the_end()
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        failed = not_started({rank: code for rank, code in statuses.items() if rank not in self._given_up})
+        if failed is None:
+            return exit_status(statuses, self._home)
+        host = host_of(self.deploy, failed)
+        print(
+            f"actorstream: worker {failed} could not be started on host {host.address!r}: "
+            f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {statuses[failed]}; see its message above, and "
+            "try the command by hand",
+            file=sys.stderr,
+        )
+        return NOT_STARTED
 
     def _end_all(self) -> None:
         for process in self._started:
-            self._tell(process, f"{_GIVE_UP}\nINT\nINT\n".encode())
+            self._tell(process, f"{_GIVE_UP}\n".encode())
+
+
+def not_started(statuses: Mapping[int, int]) -> int | None:
+    """The first worker that could not start, by the exit statuses of all in the order of their ends; None: the run had begun, and
+    a remote shell that failed has lost its worker. Workers that had begun do not give up, and say themselves who is lost."""
+    failed = next((rank for rank, code in statuses.items() if code in OF_SHELL), None)
+    said = [code for code in statuses.values() if code not in OF_SHELL]
+    return failed if all(code == NOT_STARTED for code in said) else None
+
+
+def exit_status(statuses: Mapping[int, int], home: int) -> int:
+    """The exit status of a run. All workers end with the same one, so another one's stands for that of a home worker whose
+    remote shell has failed."""
+    status = statuses[home]
+    if status in OF_SHELL:
+        status = max((code for code in statuses.values() if code not in OF_SHELL), default=1)
+    return status if status >= 0 else 1  # below 0: a signal has ended it
 
 
 def is_here(address: str) -> bool:
