@@ -11,11 +11,12 @@ import msgspec
 
 from actorstream.events.fields import WATERMARK
 from actorstream.events.schema import Schema
+from actorstream.topology.event_time import without_descent
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN, TimestampPlan
 
 if TYPE_CHECKING:
-    from actorstream.topology.graph import Graph
+    from actorstream.topology.graph import Edge, Graph
     from actorstream.topology.serial import SerialPlan
 
 TIME = "_time"
@@ -53,7 +54,8 @@ def edge_schemas_of(
     for actor in graph.actors.values():
         if actor.role == "source" and actor.timed:
             timed.add(actor.name)
-        if any(edge.producer in timed for edge in actor.inputs if not edge.static):
+        flows = [edge for edge in actor.inputs if not edge.static]
+        if any(_is_timed(graph, edge, timed) for edge in flows):
             timed.add(actor.name)
         if any(schema.event_time is not None for name, schema in actor.outputs.items() if name != "dead"):
             timed.add(actor.name)
@@ -63,7 +65,7 @@ def edge_schemas_of(
         by_time = edge.index in in_order.edges
         if by_time:
             places = in_order.producers[edge.producer].columns
-        if edge.static or edge.consumer not in listening or edge.producer not in timed:
+        if edge.static or edge.consumer not in listening or not _is_timed(graph, edge, timed):
             found[edge.index] = EdgeSchemas(schema.with_system(places) if places else schema)
             continue
         timed_here = () if schema.event_time is not None else (TIME,)
@@ -71,6 +73,11 @@ def edge_schemas_of(
         marked = None if by_time else schema.with_system((*plain.system, WATERMARK))
         found[edge.index] = EdgeSchemas(plain, marked)
     return found
+
+
+def _is_timed(graph: Graph, edge: Edge, timed: set[str]) -> bool:
+    """Whether the rows of an edge have an event time, if those of the actors in `timed` have."""
+    return edge.producer in timed and not without_descent(graph.actors[edge.producer], edge.output)
 
 
 def inherits(

@@ -16,8 +16,18 @@ def timed_inputs(actor: GraphActor, actors: Mapping[str, GraphActor]) -> list[Ed
     return [
         edge
         for edge in actor.inputs
-        if not edge.static and edge.output != "dead" and actors[edge.producer].timed
+        if not edge.static
+        and edge.output != "dead"
+        and actors[edge.producer].timed
+        and not without_descent(actors[edge.producer], edge.output)
     ]
+
+
+def without_descent(producer: GraphActor, output: str) -> bool:
+    """Whether these rows have no event time, though the rows that their producer takes have: outputs of a program without a
+    field for it. They follow from its state, and whether `update` makes them or `update_batch` is up to the run."""
+    schema = producer.outputs.get(output)
+    return producer.contract.program and schema is not None and schema.event_time is None
 
 
 def check_event_time(
@@ -35,6 +45,8 @@ def check_event_time(
         if not edge.static and edge not in timed:
             message = f"the rows of {edge.source!r} have no event time, which {actor.type_name!r} needs"
             hint = 'say event_time = "FIELD" at the source, or annotate the field as EventTime'
+            if actors[edge.producer].contract.program:
+                hint = f"annotate a field of the rows that {edge.producer!r} emits as EventTime"
             problems.append(written.problem(paths[edge.input], message, "rows with an event time", hint))
 
 

@@ -25,7 +25,8 @@ def check_files(actors: Mapping[str, GraphActor], written: Written) -> Iterator[
             used[_identity(path)] = name, "reads"
     for name, actor in actors.items():
         for path in _asked(actor, "files_written", actor.keys, actor.replicas):
-            if not path.endswith("/") and os.path.isdir(path):  # noqa: PTH112 - False where it may not be looked at
+            alone = not path.endswith("/") and not actor.auto  # a plan may still make a folder of parts of it
+            if alone and os.path.isdir(path):  # noqa: PTH112 - False where it may not be looked at
                 hint = "set `replicas` for a folder of parts" if actor.replicas == 1 else ""
                 message = f"{path!r} is a directory"
                 yield name, written.problem(("actors", name, "path"), message, "the name of a file", hint)

@@ -2,7 +2,7 @@
 
     python -m apps.keyed_counters.reference EVENTS…
 
-prints the result file of topology.toml.
+prints the result file of topology.toml. Files come in the order of their names, as the topology reads them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import argparse
 import csv
 import gzip
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,32 @@ def reads(events: Iterable[Row]) -> Iterator[tuple[str, int, int, int]]:
             yield row["key"], int(row["ts"]), int(row["seq"]), counters.pop(row["key"], 0)
 
 
+def check_ties(files: Iterable[Iterable[Row]]) -> None:
+    """ValueError for events of one key and time, a read-reset among them, whose files are not in the order of `seq`: the topology
+    takes them file by file."""
+    tied: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for rows in files:
+        for row in rows:
+            tied[row["key"], int(row["ts"])].append(row)
+    for (key, time), rows in tied.items():
+        numbers = [int(row["seq"]) for row in rows]
+        if numbers != sorted(numbers) and any(row["op"] == "r" for row in rows):
+            raise ValueError(
+                f"events of key {key!r} at {time} have the seq {', '.join(map(str, numbers))} in the order of their files; "
+                "allowed: ascending, as the topology takes events of equal time file by file"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Prints the result file of topology.toml.")
     parser.add_argument("events", type=Path, nargs="+")
     given = parser.parse_args()
-    events = (row for path in given.events for row in read(path))
-    csv.writer(sys.stdout, lineterminator="\n").writerows([COLUMNS, *reads(events)])
+    files = [list(read(path)) for path in sorted(given.events)]
+    try:
+        check_ties(files)
+    except ValueError as error:
+        parser.error(str(error))
+    csv.writer(sys.stdout, lineterminator="\n").writerows([COLUMNS, *reads(chain.from_iterable(files))])
 
 
 if __name__ == "__main__":

@@ -66,6 +66,23 @@ def test_a_random_stream_with_ties_gives_what_the_reference_gives(
     assert by_program([rows], batches, classes) == list(reference.reads(rows))
 
 
+def test_events_of_equal_time_are_taken_file_by_file_and_the_reference_says_where_seq_wants_another_order() -> (
+    None
+):
+    reset = [{"ts": "10", "seq": "5", "op": "r", "key": "1"}]
+    increment = [{"ts": "10", "seq": "4", "op": "i", "key": "1"}]
+    expected = list(reference.reads([*increment, *reset]))
+    assert expected == [("1", 10, 5, 1)]
+    assert by_program([increment, reset], batches=False) == expected
+    reference.check_ties([increment, reset])
+    assert by_program([reset, increment], batches=False) == [("1", 10, 5, 0)]
+    with pytest.raises(
+        ValueError, match="events of key '1' at 10 have the seq 5, 4 in the order of their files"
+    ):
+        reference.check_ties([reset, increment])
+    reference.check_ties([[{**reset[0], "op": "i"}], increment])
+
+
 def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
     generate.write(tmp_path, 10, 1)
     for path in DATA.glob("*.csv.gz"):

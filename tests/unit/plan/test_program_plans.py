@@ -291,3 +291,12 @@ def test_forward_from_programs_of_different_plans_into_one_actor_is_refused(tmp_
     )
     with pytest.raises(ConfigurationError, match=r"forward joins .* 'count' has 3 and 'out' has 1"):
         behind(tmp_path, actors)
+
+
+def test_a_sink_that_gets_its_replicas_from_a_program_may_have_left_a_folder_before(tmp_path: Path) -> None:
+    (tmp_path / "out.csv").mkdir()
+    sink = '[actors.out]\ntype = "csv-sink"\npath = "out.csv"\n'
+    job = behind(tmp_path, f'{sink}replicas = "auto"\ninputs = [{{ from = "count", route = "forward" }}]\n')
+    assert job.plan.counts()["out"] == 3
+    with pytest.raises(ConfigurationError, match=r"actors\.out\.path: .* is a directory"):
+        behind(tmp_path, f'{sink}inputs = ["count"]\n')
