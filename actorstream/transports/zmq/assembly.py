@@ -130,6 +130,7 @@ class ZmqAssembly(Assembly):
         self._data = [endpoint(each.address, each.port + 1) for each in numbers]
         self._bound = endpoint(bound, own.port + 1)
         self._keepalives = self._meet(numbers, places)
+        wire.missed = self._keepalives.missed
 
     def _places(self, deploy: DeploySpec) -> list[Place]:
         if deploy.hosts:
