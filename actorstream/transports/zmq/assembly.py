@@ -92,6 +92,7 @@ class ZmqAssembly(Assembly):
     @classmethod
     def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
         if deploy.hosts:
+            listed_places(deploy)  # what is wrong with them is said once, and not by each worker
             return starting_command(deploy, command)
         if deploy.network.discovery:
             raise ConfigurationError(
