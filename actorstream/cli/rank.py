@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.cli.launch import compare_plan, terminated_early, told
 from actorstream.cli.main import DONE, FAILED, exit_code
 from actorstream.cli.output_file import check_output
+from actorstream.control.interrupted import Interrupted
 from actorstream.control.messages import Leave
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.launch.progress import Progress
@@ -56,7 +59,7 @@ def launch_rank(
         for path, name in ((report, "--report"), (replan, "--replan")):
             if path is not None and rank.is_home:
                 check_output(path, name)
-        with COMMAND.raising():
+        with _raising(files, resume):
             job = read_job(
                 files.topology,
                 files.deploy,
@@ -110,14 +113,24 @@ def launch_rank(
     except BaseException as error:
         for progress in shown:
             progress.stop()
-        if isinstance(error, Terminated):
-            error = terminated_early(files.deploy, list(files.sets), resume)
         status, text = _failed(error, assembly, rank)
         if not isinstance(error, Exception | KeyboardInterrupt):
             raise
     finally:
         rank.leave(status, text)
     return status
+
+
+@contextmanager
+def _raising(files: JobFiles, resume: bool) -> Iterator[None]:
+    """Within, a signal ends what is done, by an error that this rank can tell the others."""
+    try:
+        with COMMAND.raising():
+            yield
+    except Terminated:
+        raise terminated_early(files.deploy, list(files.sets), resume) from None
+    except KeyboardInterrupt:
+        raise Interrupted(drained=False, began=False) from None
 
 
 def _failed(error: BaseException, assembly: Assembly, rank: Rank) -> tuple[int, str]:

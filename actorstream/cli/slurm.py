@@ -153,7 +153,7 @@ def slurm(
     suspends = job.deploy.checkpoint is not None
     command = shlex.join(words) + (' "${resume[@]}"' if suspends else "")
     text = SCRIPT.substitute(
-        name=job.graph.name,
+        name=shlex.quote(" ".join(job.graph.name.split())),
         nodes=nodes,
         tasks=count,
         even="" if count % nodes else f"\n#SBATCH --ntasks-per-node={count // nodes}",

@@ -189,7 +189,8 @@ def _as_field_type(field: Field, array: Any) -> Any:
             from actorstream.events.arrow_structures import structured_values
             from actorstream.events.column import Column
 
-            packed = pack(field, structured_values(field, array))
+            wanted: Any = field.annotation | None if field.nullable else field.annotation
+            packed = pack(field, structured_values(field.name, wanted, array))
             return array_of(Column(field, len(array), *packed))
         case Kind.DATETIME if is_type.is_timestamp(found) or is_type.is_date(found):
             return _cast(field, array, target)

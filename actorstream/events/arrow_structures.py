@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.errors import SchemaError
-from actorstream.events.fields import Field
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def structured_values(field: Field, array: pa.Array) -> list[Any]:
-    """The values of `array`, converted to the annotation. A map may be a dict or a list of pairs. SchemaError names the
-    first that is none of the annotation's."""
+def structured_values(name: str, wanted: Any, array: pa.Array) -> list[Any]:
+    """The values of `array`, converted to the annotation `wanted` of the field `name`. A map may be a dict or a list of
+    pairs. SchemaError names the first that is none of the annotation's."""
     try:
         pairs = array.to_pylist()
     except (ValueError, OverflowError) as error:  # a time that no datetime can hold
-        raise SchemaError(f"field {field.name!r}: {error}") from error
+        raise SchemaError(f"field {name!r}: {error}") from error
     values = [_with_dicts(value, array.type) for value in pairs] if _has_maps(array.type) else pairs
-    wanted: Any = field.annotation | None if field.nullable else field.annotation
     try:
         return msgspec.convert(values, list[wanted])
     except (msgspec.ValidationError, RecursionError):
-        return [_one(field, wanted, row, *each) for row, each in enumerate(zip(values, pairs))]
+        return [_one(name, wanted, row, *each) for row, each in enumerate(zip(values, pairs))]
 
 
-def _one(field: Field, wanted: Any, row: int, value: Any, pairs: Any) -> Any:
+def _one(name: str, wanted: Any, row: int, value: Any, pairs: Any) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -37,7 +35,7 @@ def _one(field: Field, wanted: Any, row: int, value: Any, pairs: Any) -> Any:
                 return msgspec.convert(pairs, wanted)
             except msgspec.ValidationError:
                 pass
-        raise SchemaError(f"field {field.name!r}, row {row}: {error}") from error
+        raise SchemaError(f"field {name!r}, row {row}: {error}") from error
 
 
 def _has_maps(kind: pa.DataType) -> bool:

@@ -19,6 +19,7 @@ _Limit = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
 SSH = ("ssh", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5", "-oServerAliveCountMax=3")
 """It ends by itself 15 s after the host is gone."""
 PORT = 5710
+LAST_PORT = 65535
 LEAST_LIMIT = timedelta(milliseconds=200)
 
 
@@ -92,7 +93,7 @@ def check_hosts(
             found.append(
                 written.problem(("network", key), f"is {value.total_seconds():g} s", "at least 200ms")
             )
-    return found + _clashes(hosts, network, written)
+    return found + _beyond(hosts, network, written) + _clashes(hosts, network, written)
 
 
 def without_effect(hosts: list[HostSpec], network: NetworkSpec, transport: str) -> list[str]:
@@ -115,6 +116,20 @@ def without_effect(hosts: list[HostSpec], network: NetworkSpec, transport: str) 
 
 def _other(transport: str) -> str:
     return "mpiexec and srun have a list of hosts of their own" if transport == "mpi" else ""
+
+
+def _beyond(hosts: list[HostSpec], network: NetworkSpec, written: Written) -> list[Problem]:
+    """Hosts with more slots than there are ports from their first one on."""
+    return [
+        written.problem(
+            ("hosts", number),
+            f"needs the ports {first} to {last}, two for each slot",
+            f"ports up to {LAST_PORT}",
+            "set port, or network.port, to a lower one",
+        )
+        for number, host in enumerate(hosts)
+        if (last := (first := network.first_port(host)) + 2 * host.slots - 1) > LAST_PORT
+    ]
 
 
 def _clashes(hosts: list[HostSpec], network: NetworkSpec, written: Written) -> list[Problem]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream import __version__
-from actorstream.errors import ConfigurationError
+from actorstream.errors import ConfigurationError, shortened
 from actorstream.topology.findings import PlainOutputs
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ class RefusedError(ConfigurationError):
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
-        self.status = status
+        self.text, self.status = text, status
+
+    def __str__(self) -> str:
+        """Nothing is wrong with the configuration of a run that was stopped or has lost a rank."""
+        return super().__str__() if self.status == 2 else shortened(self.text)
 
 
 def host_names(ranks: Sequence[Identity], listed: Sequence[HostSpec]) -> list[str]:

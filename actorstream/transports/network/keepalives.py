@@ -82,6 +82,11 @@ class Keepalives:
                     self._lost(peer)
         return found
 
+    def missed(self, peer: int) -> str:
+        """What is said of a peer that is silent; "" if it is not."""
+        is_silent = not self._is_closed and self.thread.state(peer) is PeerState.SILENT
+        return silence(self.limit_s) if is_silent else ""
+
     def clock(self, peer: int) -> ClockOffset | None:
         """How far the peer's clock is ahead; None: that is not known."""
         return None if self._is_closed else self.thread.clock(peer)

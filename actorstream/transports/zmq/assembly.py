@@ -92,6 +92,7 @@ class ZmqAssembly(Assembly):
     @classmethod
     def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
         if deploy.hosts:
+            listed_places(deploy)  # what is wrong with them is said once, and not by each worker
             return starting_command(deploy, command)
         if deploy.network.discovery:
             raise ConfigurationError(
@@ -130,6 +131,7 @@ class ZmqAssembly(Assembly):
         self._data = [endpoint(each.address, each.port + 1) for each in numbers]
         self._bound = endpoint(bound, own.port + 1)
         self._keepalives = self._meet(numbers, places)
+        wire.missed = self._keepalives.missed
 
     def _places(self, deploy: DeploySpec) -> list[Place]:
         if deploy.hosts:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.hosts import PORT
+from actorstream.topology.hosts import LAST_PORT, PORT
 from actorstream.transports.network.interfaces import address_of, own_address
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def listed_places(deploy: DeploySpec) -> list[Place]:
         raise ConfigurationError(
             Problem("workers", f"is {deploy.workers}", f"at most {len(places)}, the slots of all hosts")
         )
-    return places[: deploy.workers]
+    return [_with_ports(each, rank) for rank, each in enumerate(places[: deploy.workers])]
 
 
 def host_of(deploy: DeploySpec, rank: int) -> HostSpec:
@@ -168,7 +168,18 @@ def _is_locked(file: IO[str]) -> bool:
 def discovered_place(deploy: DeploySpec, rank: int, port: int | None = None) -> Place:
     """The place of this worker, where no list says it. `port`: a free one, if the deployment names none."""
     network = deploy.network
-    return Place(own_address(network.listen), port or (network.port or PORT) + 2 * rank, network.listen)
+    first = port or (network.port or PORT) + 2 * rank
+    return _with_ports(Place(own_address(network.listen), first, network.listen), rank)
+
+
+def _with_ports(place: Place, rank: int) -> Place:
+    """The place. ConfigurationError: there are no two such ports."""
+    if place.port + 1 > LAST_PORT:
+        what = f"leaves the ports {place.port} and {place.port + 1} to worker {rank} at {place.address!r}"
+        raise ConfigurationError(
+            Problem("network.port", what, f"ports up to {LAST_PORT}", "each worker uses two; set a lower one")
+        )
+    return place
 
 
 def resolved(places: list[Place], limit_s: float) -> list[Place]:

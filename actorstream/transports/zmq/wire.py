@@ -20,7 +20,7 @@ from zlib import crc32
 
 import msgspec
 
-from actorstream.errors import ActorstreamError, BrokenError, ConfigurationError
+from actorstream.errors import ActorstreamError, BrokenError, ConfigurationError, WorkerDiedError
 from actorstream.transports.network.exchange import here
 from actorstream.transports.network.link import Link, new_incarnation
 from actorstream.transports.network.message import (
@@ -47,6 +47,8 @@ SLOTS = 4096
 LATER_S = 0.002
 """How long an acknowledgement waits for a message that goes back anyway."""
 AT_ONCE = 64
+LOOK_S = 0.25
+"""Between two looks at who is lost, while this process waits for others."""
 TELL_S, TOLD = 5.0, 4
 """Who waits longer for others says so, and names so many of them."""
 Wanted = tuple[int, str]
@@ -61,6 +63,7 @@ class Wire:
         curve: whether it is encrypted. away_s: of `Sockets`.
 
     Attributes:
+        missed: what is said of a peer that is missed, "" of another; None: it is not known yet which of them live.
         refused: messages that carried no key of this run and were dropped unread.
     """
 
@@ -96,6 +99,7 @@ class Wire:
         self._changed = asyncio.Event()
         self._mismatch: ConfigurationError | None = None
         self._again = False
+        self.missed: Callable[[int], str] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self.refused = 0
         self._loop = asyncio.new_event_loop()
@@ -106,7 +110,8 @@ class Wire:
     # -- used by the main thread
 
     def gather(self, data: bytes, home: int, limit_s: float) -> list[bytes]:
-        """What every process has given, by rank. ConfigurationError names those that have not answered in time."""
+        """What every process has given, by rank. ConfigurationError names those that have not answered in time, WorkerDiedError
+        those that are lost."""
         return self._call(self._gather(data, home, limit_s))
 
     def streams(self, wanted: Iterable[Wanted]) -> dict[Wanted, socket.socket]:
@@ -284,9 +289,9 @@ class Wire:
         while not condition():
             if self._mismatch is not None:
                 raise self._mismatch
-            lost = [self.links[peer].lost for peer in peers if self.links[peer].lost]
-            if lost:
-                raise ConfigurationError(lost[0])
+            for peer in peers:
+                if how := _how_lost(self.links[peer], self.names[peer], self.missed):
+                    raise WorkerDiedError(how)
             self._changed.clear()
             now = monotonic()
             if now >= begun + limit_s:
@@ -295,7 +300,9 @@ class Wire:
                 tell_at = inf
                 self._tell(peers, number, limit_s)
             try:
-                await asyncio.wait_for(self._changed.wait(), min(tell_at, begun + limit_s) - now)
+                await asyncio.wait_for(
+                    self._changed.wait(), min(now + LOOK_S, tell_at, begun + limit_s) - now
+                )
             except TimeoutError:
                 continue
 
@@ -363,6 +370,16 @@ class Wire:
             self._sockets.unwatch(self._loop)
             lost = frozenset(peer for peer, link in self.links.items() if link.lost or link.left)
             self._sockets.close(LINGER_MS, lost)
+
+
+def _how_lost(link: Link, name: str, missed: Callable[[int], str] | None) -> str:
+    """What is said of a peer that does not answer any more; "": it may."""
+    if missed is None or link.lost:
+        return link.lost
+    if link.left:
+        return f"worker {link.peer} at {name} has ended before the run began; its output says why"
+    how = missed(link.peer)
+    return f"worker {link.peer} at {name} {how}" if how else ""
 
 
 def _hand(pump: StreamPump, message: Message) -> None:

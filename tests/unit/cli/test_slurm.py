@@ -56,3 +56,11 @@ def test_a_notice_as_long_as_the_time_limit_is_refused(
     answer = run("slurm", topology, "--time", time)
     assert answer.code == 2
     assert f"--notice: is 120 s, and the time limit is {seconds} s" in answer.err
+
+
+def test_a_name_with_blanks_is_one_word_of_one_line(run: Run, topology: Path) -> None:
+    text = topology.read_text().replace('name = "small"', 'name = "daily counts\\nexit 1 #"')
+    topology.write_text(text)
+    answer = run("slurm", topology)
+    assert answer.code == 0, answer.err
+    assert "#SBATCH --job-name='daily counts exit 1 #'\n" in answer.out and "\nexit 1" not in answer.out

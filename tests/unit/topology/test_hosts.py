@@ -56,6 +56,8 @@ def test_there_are_as_many_workers_as_slots(tmp_path: Path) -> None:
         (("slots = 2", "slot = 2"), "hosts[0].slot: is not a key here"),
         (('address = "node2"', 'address = "node1"\nlisten = ""'), ""),
         (('address = "node2"\nport = 6000', 'address = "node1"'), "uses port 5710"),
+        (("port = 6000", "port = 65534"), ""),
+        (("port = 6000", "port = 65534\nslots = 2"), "hosts[1]: needs the ports 65534 to 65537"),
         (('"2s"', '"10ms"'), "network.peer_timeout: is 0.01 s"),
         (("[network]", '[network]\ndiscovery = "run"'), "is set beside a list of hosts"),
     ],

@@ -12,7 +12,15 @@ from actorstream.errors import ConfigurationError
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.hosts import HostSpec, NetworkSpec
 from actorstream.transports.zmq import places
-from actorstream.transports.zmq.places import Discovery, Place, host_of, listed_places, resolved
+from actorstream.transports.zmq.assembly import ZmqAssembly
+from actorstream.transports.zmq.places import (
+    Discovery,
+    Place,
+    discovered_place,
+    host_of,
+    listed_places,
+    resolved,
+)
 
 HOSTS = [
     HostSpec(address="a", slots=2),
@@ -37,6 +45,18 @@ def test_workers_are_dealt_to_the_slots_of_the_hosts_in_their_order() -> None:
 def test_too_few_slots_are_said() -> None:
     with pytest.raises(ConfigurationError, match="at most 4, the slots of all hosts"):
         listed_places(DeploySpec(transport="zmq", workers=5, hosts=HOSTS))
+
+
+@pytest.mark.parametrize("hosts", [[HostSpec(address="127.0.0.1", slots=2)], []], ids=["list", "discovery"])
+def test_ports_that_do_not_exist_are_said(hosts: list[HostSpec]) -> None:
+    deploy = DeploySpec(transport="zmq", workers=2, hosts=hosts, network=NetworkSpec(port=65534))
+    with pytest.raises(
+        ConfigurationError, match=r"leaves the ports 65536 and 65537 to worker 1 at '.*'; .*up to 65535"
+    ):
+        listed_places(deploy) if hosts else discovered_place(deploy, 1)
+    if hosts:
+        with pytest.raises(ConfigurationError, match="ports up to 65535"):
+            ZmqAssembly.starter(deploy, ["actorstream"])
 
 
 def test_what_an_earlier_run_left_in_the_folder_is_passed_over(
