@@ -42,8 +42,8 @@ class Failure(msgspec.Struct, array_like=True):
 
 
 def describe(error: BaseException, where: str) -> Failure:
-    """What travels; it never fails, as the asker would wait for ever. Arguments and attributes that msgpack cannot carry are
-    left out."""
+    """Makes an exception ready to travel, without those arguments and attributes that msgpack cannot carry. Raises nothing,
+    since the asker would wait for ever."""
     try:
         text = portable(str(error))
     except Exception:
@@ -57,7 +57,7 @@ def describe(error: BaseException, where: str) -> Failure:
 
 
 def shortened(failure: Failure) -> Iterator[Failure]:
-    """What may travel in place of a failure that is too large, the best first."""
+    """Shorter forms of a failure that is too large to travel, the longest first."""
     text = portable(failure.text[:SHORT_TEXT], SHORT_TEXT)
     yield Failure(failure.type, text, [text], {}, "", failure.where)
     yield Failure("", "", [], {}, "", "")

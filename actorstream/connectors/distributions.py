@@ -98,9 +98,7 @@ class Generated(msgspec.Struct, frozen=True):
             found = found.astype(field.dtype)
         if missing is not None and isinstance(found, np.ndarray):
             found = arrow_array(found, ~missing)
-            if (
-                field.kind is Kind.DATETIME
-            ):  # which takes NumPy's integers, and of Arrow's arrays those of times
+            if field.kind is Kind.DATETIME:  # it takes integers of NumPy, but not of Arrow
                 found = found.cast(arrow_type(field))
         elif missing is not None:
             import pyarrow as pa

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.json_values import DEEPEST, is_too_deep
 from actorstream.connectors.structures import json_decoder
 from actorstream.errors import SchemaError
@@ -19,6 +20,7 @@ from actorstream.events.fields import Field, Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
 
@@ -99,3 +101,10 @@ def _is_text(found: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+
+
+def leave_out_misfits(source: Source, rows: Any, misfits: Misfits, first: int, file: str) -> None:
+    """Has a source leave out the rows of an Arrow table that do not fit. first: rows of the file before the table."""
+    for row, (name, why) in sorted(misfits.items()):
+        text = str(rows.slice(row, 1).to_pylist()[0])
+        source.leave_out(BadRow(row, first + row + 1, name, text, why), file)

@@ -178,7 +178,7 @@ class Reduction:
     schema: Schema
 
     def add(self, batch: Batch, running: bool) -> Batch | None:
-        """Takes rows; `running`: answers the value after each. RowErrors: these rows have none, and nothing was taken."""
+        """Takes rows; `running`: returns the value after each. Raises RowErrors, and takes no row, if some have no value."""
         raise NotImplementedError
 
     def prepare(self, batch: Batch) -> Prepared | None:

@@ -1,5 +1,5 @@
-"""What `placement = "rlas"` plans with, besides the graph: the profile and the machine that a deployment names, or the machines
-of its ranks. Reads files; `measured_machine` measures."""
+"""The inputs of `placement = "rlas"` besides the graph: the profile and the machine that a deployment names, or the machines of
+its ranks. Reads files; `measured_machine` measures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RlasInputs(msgspec.Struct, frozen=True):
-    """What a plan is made from, besides the graph."""
+    """The inputs of a plan besides the graph."""
 
     profile: Profile
     machine: MachineModel

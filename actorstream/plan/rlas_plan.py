@@ -144,7 +144,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def limit(self) -> str:
-        """What limits the rates, in words."""
+        """Says in words which worker or socket limits the rates."""
         if self.rates.busiest is not None:
             return f"worker {self.rates.busiest}: its replicas work all the time"
         if self.rates.crowded is not None:

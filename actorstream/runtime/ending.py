@@ -48,9 +48,9 @@ class TwoPhase:
         """Undoes what the sink prepared, as far as no commit of it was decided, and drops what it received since.
         OperatorError: the first that failed; the rest was done nevertheless."""
         tokens = self._tokens.pop(replica, {})
-        open_ = sorted((each for each in tokens if each > self._decided), reverse=True)
+        undecided = sorted((each for each in tokens if each > self._decided), reverse=True)
         failed: BaseException | None = None
-        for token in [*map(tokens.get, open_), *([None] if self._decided < END else [])]:
+        for token in [*map(tokens.get, undecided), *([None] if self._decided < END else [])]:
             try:
                 named(replica, replica.actor.abort, token)  # type: ignore[attr-defined]
             except Exception as error:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 import numpy as np
 from msgspec import Meta
 
-from actorstream.connectors.dead_rows import BadRow
-from actorstream.connectors.rows import batch_of
+from actorstream.connectors.rows import batch_of, leave_out_misfits
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
@@ -293,9 +292,7 @@ class SparkSource(Source):
     def _batch(self, rows: Any, time: int) -> Batch:
         schema = self.row_schema()
         batch, misfits = batch_of(schema, {name: rows.column(name) for name in schema.names()})
-        for row, (name, why) in sorted(misfits.items()):
-            text = str(rows.slice(row, 1).to_pylist()[0])
-            self.leave_out(BadRow(row, self._state["rows"] + row + 1, name, text, why), self._name())
+        leave_out_misfits(self, rows, misfits, self._state["rows"], self._name())
         self._state["rows"] += rows.num_rows
         self.row = self._given
         self._given += batch.rows

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from actorstream.actors.contract import Contract
-from actorstream.connectors.dead_rows import BadRow
-from actorstream.connectors.rows import batch_of
+from actorstream.connectors.rows import batch_of, leave_out_misfits
 from actorstream.connectors.source import ONLY, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ConfigurationError, Problem
@@ -77,10 +76,7 @@ class SparkStreamSource(Source):
                 await asyncio.sleep(LOOK_S)
         schema = self.row_schema()
         batch, misfits = batch_of(schema, {name: rows.column(name) for name in schema.names()})
-        for row, (name, why) in sorted(misfits.items()):
-            text = str(rows.slice(row, 1).to_pylist()[0])
-            bad = BadRow(row, self._row + row + 1, name, text, why)
-            self.leave_out(bad, str(batch_folder(self.path, self._number)))
+        leave_out_misfits(self, rows, misfits, self._row, str(batch_folder(self.path, self._number)))
         self.row = self._given
         self._given += batch.rows
         self._row += rows.num_rows

@@ -242,8 +242,8 @@ class Rank:
 
     @contextmanager
     def _agreed(self) -> Iterator[None]:
-        """What one rank cannot do, no rank does: RefusedError on all of them. A rank that fails leaves out what others gather in
-        between; they learn of it there, and leave out the gather at the end."""
+        """Raises RefusedError on all ranks if one of them fails. That rank leaves out what the others gather in between. They
+        learn of the failure there, and leave out the gather at the end."""
         own, failed = self._identity(), None
         told: list[bytes] = []
         try:
