@@ -202,14 +202,14 @@ def on_this_machine(names: Sequence[str], plans: Sequence[str], found: Medians) 
     """The model against runs, figures 6, 7, 11 and 16, and table 5, all measured here but for what the model predicts."""
     lines = table(
         "Model against runs, measured here: rows of the source a second, predicted / measured; by how much the prediction is "
-        "above the runs of its round, and the same after both are divided by what the plan `reference` has in that round",
+        "above the runs of its round, and by how much the runs on one side of its profile are above those on the other",
         ("app", *plans),
         [
             (
                 name,
                 *(
                     f"{millions(found[f'here-{name}-{plan}-predicted'])} / {millions(found[f'here-{name}-{plan}-measured'])}"
-                    f" ({found[f'here-{name}-{plan}-error']:+.0f} %, {found[f'here-{name}-{plan}-error-relative']:+.0f} %)"
+                    f" ({found[f'here-{name}-{plan}-error']:+.0f} %, {found[f'here-{name}-{plan}-repeat']:.0f} %)"
                     for plan in plans
                 ),
             )

@@ -74,11 +74,13 @@ PLANS = {
 
 
 def profiled(name: str, *, again: bool = False) -> Path:
-    """The profile of an application, measured at the first call together with the machine; `again`: measured now."""
+    """The latest profile of an application, measured at the first call together with the machine; `again`: a new one, measured
+    now. The file of an older one stays."""
     app = APPS[name]
-    out = Path(HERE.name) / f"{name}.toml"
-    if out.exists() and not again:
-        return out
+    older = sorted(Path(HERE.name).glob(f"{name}.*.toml"))
+    if older and not again:
+        return older[-1]
+    out = Path(HERE.name) / f"{name}.{len(older):03}.toml"
     # The cores may have moved between caches since the last time.
     for cores in {len(os.sched_getaffinity(0)), 2}:
         with on_cores(cores):
@@ -100,10 +102,10 @@ def of_cores(machine: MachineModel, cores: int) -> MachineModel:
     return msgspec.structs.replace(machine.first(1), sockets=[socket])
 
 
-def predicted(name: str, plan: RealPlan) -> float:
-    """Rows of the source a second, by the model."""
-    app, profile = APPS[name], profiled(name)
-    given = {f"deploy.{key}": value for key, value in app.deployment().items()} | plan.sets(app, profile)
+def predicted(name: str, plan: RealPlan, planned_by: Path, profile: Path) -> float:
+    """Rows of the source a second, by the model and a profile. `planned_by`: the profile from which `rlas` makes its plan."""
+    app = APPS[name]
+    given = {f"deploy.{key}": value for key, value in app.deployment().items()} | plan.sets(app, planned_by)
     with on_cores(plan.cores):
         job = read_job(app.topology, None, [f"{key}={value}" for key, value in given.items()])
     machine = of_cores(this_machine(), plan.cores)
@@ -111,11 +113,11 @@ def predicted(name: str, plan: RealPlan) -> float:
     return ingress_of(job.plan, job.graph, inputs)
 
 
-def measured(name: str, plan: RealPlan, seconds: float) -> float:
-    """The same in a run: from the 20th to the 80th percentile of its rows."""
+def measured(name: str, plan: RealPlan, seconds: float, planned_by: Path | None = None) -> float:
+    """The same in a run: from the 20th to the 80th percentile of its rows. `planned_by`: unless given, the latest profile."""
     app = APPS[name]
     with on_cores(plan.cores):
-        return throughput(app, seconds, **plan.sets(app, profiled(name)))[1]
+        return throughput(app, seconds, **plan.sets(app, planned_by or profiled(name)))[1]
 
 
 @contextmanager

@@ -108,22 +108,33 @@ def test_plans_of_this_machine_set_the_replicas_of_all_actors_that_have_several(
 def test_a_round_gives_each_case_its_own_value(monkeypatch: pytest.MonkeyPatch) -> None:
     order = list(PLANS)
     asked: list[str] = []
+    profiles = [Path("older.toml")]
 
-    def measured(name: str, plan: RealPlan, seconds: float) -> float:
+    def profiled(name: str, *, again: bool = False) -> Path:
+        if again:
+            profiles.append(Path("newer.toml"))
+        return profiles[-1]
+
+    def measured(name: str, plan: RealPlan, seconds: float, planned_by: Path) -> float:
+        assert planned_by == profiles[0]
         asked.append(next(label for label, each in PLANS.items() if each == plan))
-        return 100.0 * (1 + order.index(asked[-1])) + (10.0 if len(asked) > len(order) else -10.0)
+        passed = (len(asked) - 1) // len(order)
+        return (1 + order.index(asked[-1])) * (80.0, 100.0, 108.0, 112.0)[passed]
 
-    monkeypatch.setattr(rlas_here, "profiled", lambda name, again: None)
-    monkeypatch.setattr(rlas_here, "predicted", lambda name, plan: 220.0)
-    monkeypatch.setattr(rlas_here, "measured", measured)
+    def predicted(name: str, plan: RealPlan, planned_by: Path, profile: Path) -> float:
+        assert len(asked) == 2 * len(order), "the profile lies in the middle"
+        assert [planned_by, profile] == profiles
+        return 220.0
+
+    for each in (profiled, predicted, measured):
+        monkeypatch.setattr(rlas_here, each.__name__, each)
     probe = rlas_here.of_plans("fd", order, 1.0)
     found = {case.name: value for case, value in zip(probe.cases, probe.run(), strict=True)}
-    assert asked == [*order, *reversed(order)], "there and back"
+    assert asked == 2 * [*order, *reversed(order)], "there and back, twice"
     for number, label in enumerate(order, 1):
         assert found[f"here-fd-{label}-predicted"] == 220
-        assert found[f"here-fd-{label}-measured"] == 100 * number, "the mean of both"
+        assert found[f"here-fd-{label}-measured"] == 100 * number, "the mean of all four"
         assert found[f"here-fd-{label}-error"] == pytest.approx(100 * (2.2 / number - 1))
-        if label != "reference":
-            assert found[f"here-fd-{label}-error-relative"] == pytest.approx(100 * (1 / number - 1))
+        assert found[f"here-fd-{label}-repeat"] == pytest.approx(100 * (110 / 90 - 1))
     assert found["here-fd-by-hand"] == found[f"here-fd-{HAND}-measured"]
     assert found["here-fd-rlas"] == found["here-fd-two-cores-rlas-measured"]
