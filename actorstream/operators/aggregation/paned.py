@@ -124,8 +124,9 @@ class Paned:
 
     def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
         """`add` as the last step of a chain. UnlinkedError: it is none."""
-        if self.whole and rows.schema.event_time is None and chain.rows.schema.event_time is not None:
-            raise UnlinkedError  # the event time of its rows is no column of theirs
+        time, given = _time_column(rows), _time_column(chain.rows)
+        if time != given and (time is None or not self.whole):
+            raise UnlinkedError  # its event time is no column, or not the one of which the step is told the bounds
         step = PanesStep(self.panes, self._inputs.operands)
         chain.add(rows, self._inputs.link(chain, rows), step)
         return step
@@ -264,3 +265,9 @@ class Paned:
             "places": places,
             "panes": save_panes(self.panes, self.definition.fields),
         }
+
+
+def _time_column(rows: LinkedRows) -> int | None:
+    """The number of the column of the rows' event time; None: they have none."""
+    name = rows.schema.event_time
+    return None if name is None else rows.columns[name].number
