@@ -64,3 +64,15 @@ def test_the_error_of_a_native_aggregate_says_what_its_function_answered(place: 
     topology, _ = topology_of(columns_of(3000, 1, 0), ends, windowed=True, on_error="fail")
     with pytest.raises(RunError, match="answered 7"):
         topology.run(transport="local", workers=1, batch_size=20)
+
+
+def test_a_row_beyond_all_windows_is_one_end_s_alone() -> None:
+    columns = columns_of(3000, 1, 0)
+    last = next(row for row in range(2999, 0, -1) if columns["number"][row] >= 10)
+    columns = {name: each[: last + 1] for name, each in columns.items()}
+    columns["time"][-1] = 2**62
+    ends = [("number < 10", BUILT_IN), ("number >= 10", BUILT_IN)]
+    chain = Ran(*topology_of(columns, ends, windowed=True, on_error="skip"), batch_size=20)
+    hooks = by_hooks(*topology_of(columns, ends, windowed=True, on_error="skip"), batch_size=20)
+    assert chain.rows == hooks.rows
+    assert chain.taken > 1000
