@@ -121,13 +121,15 @@ def float_sums(own: npt.NDArray[np.uint64], at: int) -> tuple[npt.NDArray[np.flo
         return first + second, np.isnan(second)
 
 
-def checked(status: int, what: str) -> int:
+def checked(status: int, what: str, answer: int | None = None) -> int:
     """`status` if it is not negative; ResourceError for no memory, UserFunctionError for a function of the
-    user's that failed, ValueError for operands that cannot be read."""
+    user's that failed, ValueError for operands that cannot be read. `answer`: of that function, if another thread may have
+    called it."""
     if status >= 0:
         return status
     if status == lib.AS_E_MEMORY:
         raise ResourceError(f"{what}: no memory left for more groups and values")
     if status == lib.AS_E_USER:
-        raise UserFunctionError(f"{what}: a native function answered {lib.as_user_answer()}; allowed: 0")
+        answer = lib.as_user_answer() if answer is None else answer
+        raise UserFunctionError(f"{what}: a native function answered {answer}; allowed: 0")
     raise ValueError(f"{what}: a column cannot be read as its program says")

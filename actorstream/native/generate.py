@@ -107,6 +107,8 @@ class ShardNumbering:
 
     def integers(self, made: int, rows: int, salt: int, low: int, high: int) -> npt.NDArray[np.int64]:
         """Integers low <= value < high."""
+        if high - low > _MASK:  # all of them: a span that is no uint64
+            return self.bits(made, rows, salt).view(np.int64) + low
         out = np.empty(rows, np.int64)
         self._draw(lib.as_draw_integers, made, rows, salt, low, high - low, ffi.from_buffer("int64_t[]", out))
         return out

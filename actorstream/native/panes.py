@@ -85,7 +85,7 @@ class Panes:
 
     def job_added(self) -> bool:
         """Returns or raises for the last job what `add` would have for its rows."""
-        return _took(self._work.status)
+        return _took(self._work.status, self._work.answer)
 
     def single(self, operands: Operands, rows: int) -> npt.NDArray[np.uint64]:
         """The cells of rows by themselves, shape (rows, words), as `take` writes them; nothing is added. ValueError for
@@ -268,9 +268,9 @@ def marked_of(panes: Panes, groups: Numbers) -> npt.NDArray[np.bool_]:
     return out
 
 
-def _took(status: int) -> bool:
-    """Whether the rows were added; False: some are late."""
+def _took(status: int, answer: int | None = None) -> bool:
+    """Whether the rows were added; False: some are late. `answer`: as for `checked`."""
     if status == _AGAIN:
         return False
-    checked(status, "aggregate")
+    checked(status, "aggregate", answer)
     return True

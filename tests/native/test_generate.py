@@ -170,7 +170,7 @@ def test_random_words_are_splitmix64_of_a_counter(seed, shard, made, rows, salt)
     bits = [splitmix64((number + 1) * GOLDEN + salt * 0xD1342543DE82EF95 & MASK) for number in numbers]
     assert numbering.bits(made, rows, salt).tolist() == bits
     assert numbering.units(made, rows, salt).tolist() == [(each >> 11) * 2.0**-53 for each in bits]
-    for low, high in ((0, 10), (-5, 2**32 - 6), (-(2**62), 2**62), (2**62, 2**62 + 1)):
+    for low, high in ((0, 10), (-5, 2**32 - 6), (-(2**62), 2**62), (2**62, 2**62 + 1), (-(2**63), 2**63)):
         span = high - low
         drawn = [(each >> 32) * span >> 32 if span < 2**32 else each * span >> 64 for each in bits]
         assert numbering.integers(made, rows, salt, low, high).tolist() == [low + each for each in drawn]

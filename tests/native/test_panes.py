@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -11,13 +13,16 @@ from hypothesis import strategies as st
 
 from actorstream.events.fields import Kind
 from actorstream.native import cells, kernels
-from actorstream.native.cells import Accumulator, CellProgram
+from actorstream.native.cells import Accumulator, CellProgram, UserState
 from actorstream.native.panes import ALL, Panes, latest_of
+from actorstream.native.pool import KernelPool
+from actorstream.native.userfn import UserFunctionError
 from tests.native.aggregate_model import KINDS, STEPS, expected, reading, some_value
 from tests.native.aggregate_rows import HOWS, Held, column, operands
 
 seeds = st.integers(0, 2**32 - 1)
 HOW = [HOWS[kind] for kind in KINDS]
+USER_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
 class Rows:
@@ -292,6 +297,24 @@ def copied(panes: Panes, fresh: Panes, keys: int) -> Panes:
 def test_a_program_that_does_not_fit_its_values_is_refused(hows, steps):
     with pytest.raises(ValueError, match="do not fit"):
         CellProgram(hows, steps)
+
+
+def test_the_error_of_a_job_names_what_the_function_answered_on_the_thread_that_ran_it():
+    functions = [USER_FUNCTION(lambda columns, rows, out, answer=answer: answer) for answer in (3, 7)]
+    panes = []
+    for function in functions:
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        user = UserState(8, address, address)
+        program = CellProgram([kernels.SIGNED], [Accumulator(cells.USER, 0, arguments=(0,), user=user)])
+        panes.append(Panes([], program, width=10))
+    given = operands([column(Kind.INT64, [1]), column(Kind.INT64, [5])])
+    with pytest.raises(UserFunctionError, match="answered 3"):
+        panes[0].add(given, 1, 0)
+    thread = threading.Thread(target=KernelPool.run, args=(panes[1].job(given, 1, 0),))
+    thread.start()
+    thread.join()
+    with pytest.raises(UserFunctionError, match="answered 7"):
+        panes[1].job_added()
 
 
 def test_operands_that_cannot_be_read_as_the_program_says_are_refused():

@@ -23,12 +23,13 @@ void as_panes_destroy(as_panes *panes);
    AS_E_ARGUMENT: a column cannot be read as the program says, nothing was changed | AS_E_MEMORY. */
 int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag,
                  int64_t known_least, int64_t known_greatest);
-/* The same as a job of a pool (pool.h): the arguments of as_panes_add, and what it has answered. The job answers 0. */
+/* The same as a job of a pool (pool.h): the arguments of as_panes_add, what it has answered, and as_user_answer() of the
+   thread that ran it. The job answers 0. */
 typedef struct as_panes_work {
     as_panes *panes;
     const as_operand *operand;
     int64_t rows, low, tag, known_least, known_greatest;
-    int32_t status;
+    int32_t status, answer;
 } as_panes_work;
 int32_t as_panes_job(void *work);
 /* The same function, as the step that ends a chain calls it (chain.h). Returns what as_panes_add returned. */

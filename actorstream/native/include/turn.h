@@ -53,7 +53,7 @@ typedef struct as_turn {
     const as_doorbell *bell; /* or NULL */
     uint32_t members;
     uint32_t full; /* whether a member has no room */
-    int64_t low; /* a batch with a row of an event time below it is refused */
+    int64_t low; /* a batch with a row of an event time below it, or of 2^62 or more, is refused */
     int64_t due;
     int64_t bound; /* no promise passes it: what other partitions of the source may still have */
     uint64_t end; /* rows of the source that may be made */

@@ -320,5 +320,6 @@ int32_t as_panes_job(void *work) {
     as_panes_work *own = work;
     own->status =
         as_panes_add(own->panes, own->operand, own->rows, own->low, own->tag, own->known_least, own->known_greatest);
+    own->answer = as_user_answer();
     return 0;
 }

@@ -5,6 +5,8 @@
 
 #include "machine.h"
 
+#define MOST_TIME ((int64_t)1 << 62)
+
 typedef int32_t (*make_rows)(void *context, uint64_t made, int64_t rows, as_column *columns, int64_t time[3]);
 
 static void promise(const as_turn *turn, uint32_t promises, int64_t frontier, int ring) {
@@ -43,7 +45,7 @@ static int32_t batch(as_turn *turn, int64_t rows, uint64_t *now, int64_t time[3]
         return AS_E_ARGUMENT;
     const uint64_t began = as_now_ns();
     turn->work->rows[0] = rows;
-    if (time[0] < turn->low)
+    if (time[0] < turn->low || time[1] >= MOST_TIME) /* of several states only the first may refuse rows */
         return AS_AGAIN;
     for (uint32_t i = 0; i < turn->members; i++) {
         if (turn->member[i].bounds == NULL)

@@ -10,6 +10,7 @@ import numpy as np
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.events.fields import WATERMARK
 from actorstream.events.representation import known_times
+from actorstream.native.cells import USER
 from actorstream.native.panes import ALL, UNKNOWN, Panes, PanesStep, latest_of
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
 from actorstream.operators.aggregation.inputs import AggregateInputs
@@ -124,8 +125,11 @@ class Paned:
 
     def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
         """`add` as the last step of a chain. UnlinkedError: it is none."""
-        if self.whole and rows.schema.event_time is None and chain.rows.schema.event_time is not None:
-            raise UnlinkedError  # the event time of its rows is no column of theirs
+        time, given = _time_column(rows), _time_column(chain.rows)
+        if time != given and (time is None or not self.whole):
+            raise UnlinkedError  # its event time is no column, or not the one of which the step is told the bounds
+        if any(step.what == USER for step in self.panes.program.steps):
+            raise UnlinkedError  # a function that fails has changed the state, and the hook would add the rows again
         step = PanesStep(self.panes, self._inputs.operands)
         chain.add(rows, self._inputs.link(chain, rows), step)
         return step
@@ -264,3 +268,9 @@ class Paned:
             "places": places,
             "panes": save_panes(self.panes, self.definition.fields),
         }
+
+
+def _time_column(rows: LinkedRows) -> int | None:
+    """The number of the column of the rows' event time; None: they have none."""
+    name = rows.schema.event_time
+    return None if name is None else rows.columns[name].number

@@ -281,10 +281,12 @@ def test_the_greatest_numbers_of_a_field_are_no_problems() -> None:
         **uses("int8", "uniform", low=-128, high=128),
         "b": {"type": "uint8", "distribution": "zipf", "of": 256},
         "c": {"type": "int8", "distribution": "sequence", "start": -128},
+        "d": {"type": "int", "distribution": "uniform", "low": -(2**63), "high": 2**63},
     }
     assert GeneratorSource.check({"schema": schema, "count": 256}, [], Path()) == []
     found = table(GeneratorSource(schema=schema, count=256))
     assert found.column("c").tolist() == list(range(-128, 128))
+    assert 100 < (found["d"] < 0).sum() < 156
 
 
 @pytest.mark.parametrize(

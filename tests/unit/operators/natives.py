@@ -40,6 +40,16 @@ int32_t total(const void *const *columns, int64_t rows, void *out)
         *(int64_t *)out += quantity[i];
     return 0;
 }
+int32_t total_to_13(const void *const *columns, int64_t rows, void *out)
+{
+    const int64_t *quantity = columns[0];
+    for (int64_t i = 0; i < rows && quantity[i] != 13; i++)
+        *(int64_t *)out += quantity[i];
+    for (int64_t i = 0; i < rows; i++)
+        if (quantity[i] == 13)
+            return 7;
+    return 0;
+}
 int32_t most(const void *const *columns, int64_t rows, void *out)
 {
     const double *value = columns[0];
@@ -144,6 +154,7 @@ NAMES = (
     "value",
     "dear",
     "total",
+    "total_to_13",
     "refuse",
     "most",
     "lowest",
@@ -158,6 +169,7 @@ ffi.cdef("".join(f"int32_t {name}(const void *const *, int64_t, void *);" for na
 cffi_library = ffi.dlopen(LIBRARY)
 cffi_value, cffi_dear, cffi_total = (ffi.addressof(cffi_library, name) for name in ("value", "dear", "total"))
 cffi_refuse = ffi.addressof(cffi_library, "refuse")
+cffi_total_to_13 = ffi.addressof(cffi_library, "total_to_13")
 cffi_most, cffi_lowest = ffi.addressof(cffi_library, "most"), ffi.addressof(cffi_library, "lowest")
 cffi_mean_begin, cffi_mean_add, cffi_mean_merge, cffi_mean_result = (
     ffi.addressof(cffi_library, f"mean_{name}") for name in ("begin", "add", "merge", "result")

@@ -26,7 +26,7 @@ from actorstream.topology.plan import LONGEST_CHAIN
 from actorstream.transports.base import FrameKind
 from tests.integration.parts import Collect, Numbers, numbers
 from tests.unit.runtime.fast_paths.chained import Ran, end_of
-from tests.unit.runtime.fast_paths.test_read_chain import STEPS, WINDOWS, columns_of, source, table
+from tests.unit.runtime.fast_paths.test_read_chain import LATER, STEPS, WINDOWS, columns_of, source, table
 
 AGGREGATES = {"rows": "count()", "least": "min(number)", "sum": "sum(number)", "last": "max(share)"}
 """The order in which rows come changes none of these, not even by a rounding error."""
@@ -145,6 +145,7 @@ SHAPES = {
     "two branches of one source": {"forms": ["batches"], "branches": [[STEPS[0]], [STEPS[9]]]},
     "sources and branches": {"branches": [[], [STEPS[9]]], "end": "whole"},
     "unions of unions": {"branches": [[STEPS[0]], [STEPS[9]]], "nested": True, "end": "reduce"},
+    "a map that changes the event time": {"forms": ["csv", "csv"], "branches": [[LATER]]},
 }
 
 

@@ -31,6 +31,7 @@ def odd(columns: Any, rows: Any, out: Any) -> Any:
 
 
 FORMS = ("csv", "jsonl", "parquet", "batches", "events", "rows", "generator")
+LATER = ("map", {"set": {"time": "time * 2 + 60000"}})
 STEPS = (
     ("filter", {"where": "text != 'text 3'"}),
     ("filter", {"where": "upper(text) + str(number) in ('TEXT 11', 'TEXT 2', 'TEXT 25') or number < 15"}),
@@ -55,6 +56,7 @@ STEPS = (
         {"native": "tests.unit.runtime.fast_paths.test_read_chain:odd", "columns": ["number", "share"]},
     ),
     ("filter", {"where": "number % 3 == 1"}),
+    LATER,
     ("filter", {"where": "100 // (number - 5) >= 0"}),  # fails for one number of twenty
     ("filter", {"where": "share is not null and share < 0.8"}),
     ("map", {"set": {"number": "number * 2", "half": "coalesce(share, 1.0) / 2.0"}}),
@@ -231,6 +233,13 @@ PLAIN: dict[str, Any] = {
 def test_all_batches_that_a_source_reads_are_taken_in_one_call_each(form: str, tmp_path: Path) -> None:
     ran = Ran(*topology_of(PLAIN | {"form": form}, tmp_path, 5000, 1), batch_size=100)
     assert ran.taken > 4000, "what came before the first windows are over goes through the hooks"
+
+
+def test_rows_whose_event_time_a_map_changes_are_in_the_windows_of_their_own_time(tmp_path: Path) -> None:
+    drawn = PLAIN | {"form": "batches", "steps": [LATER]}
+    chain = Ran(*topology_of(drawn, tmp_path, 2000, 1), batch_size=50)
+    assert chain.rows == by_hooks(*topology_of(drawn, tmp_path, 2000, 1), batch_size=50).rows
+    assert chain.taken == 0
 
 
 def test_nothing_of_a_sum_of_all_rows_goes_through_the_hooks(tmp_path: Path) -> None:
