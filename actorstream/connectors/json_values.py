@@ -184,6 +184,7 @@ def _time(text: str) -> Any:
 
     import pyarrow as pa
 
+    text = text.upper()  # msgspec takes t and z, too
     try:
         return _cast(text, pa.timestamp("us", tz="UTC"))
     except pa.ArrowInvalid:

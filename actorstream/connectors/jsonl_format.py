@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 _CHANGED = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row")
+_LONG_SECOND = re.compile(rb"\.(?<=\d:\d\d\.)\d{7}")
+"""Seven digits of a second, of which msgspec would round one away. 1.3 ms for 1 MiB of lines with a time and a float each."""
 _OPEN, _CLOSE, _CR = b"{}\r"
 
 
@@ -38,6 +40,7 @@ class JsonlFormat:
         """Fields of numbers that the file has as text."""
         kinds = {field.kind for field in schema.fields}
         self._structured = bool(kinds & {Kind.MSGPACK, Kind.BYTES})
+        self._has_times = Kind.DATETIME in kinds
         self._decode: Any = None
         if self._structured and schema.names_attributes:
             self._decode = msgspec.json.Decoder(schema.event_class()).decode_lines
@@ -83,6 +86,8 @@ class JsonlFormat:
         if self._structured:
             if self._decode is None:
                 raise ValueError("the names of the fields are none of a class")
+            if self._has_times and _LONG_SECOND.search(data):
+                raise ValueError("more than six digits of a second")
             batch = Batch.of_events(self._schema, self._decode(data))
             for name in self._narrow:
                 batch.column(name)

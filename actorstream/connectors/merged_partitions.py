@@ -109,7 +109,7 @@ class MergedPartitions(Source):
         self, first: Source, make: Callable[[], Source], origins: dict[str, int], slack: int | None
     ) -> None:
         self.first, self.make, self.origins, self.slack = first, make, origins, slack
-        self.idle_timeout, self.max_out_of_orderness = first.idle_timeout, None
+        self.rate, self.idle_timeout, self.max_out_of_orderness = first.rate, first.idle_timeout, None
         self.readers: list[_Reader] = []
         self._merge = Merge([])
         self._filled: list[Batch | None] = []

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class ActorstreamDataSource(DataSource):  # type: ignore[misc]
         options = TopologyOptions.of(self.options)
         graph = options.graph()
         source = options.source(graph)
-        return TopologyWriter(options, source)
+        return TopologyWriter(options, source, schema)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamArrowWriter:
         options = TopologyOptions.of(self.options, needs_topology=False)
@@ -146,7 +147,7 @@ class TopologyStreamReader(DataSourceStreamReader):  # type: ignore[misc]
             for path in self.rows.glob("*.parquet")
             if (match := _NUMBER.search(path.name))
         }
-        return [found[number] for number in range(len(found)) if set(range(number + 1)) <= found.keys()]
+        return [found[number] for number in takewhile(found.__contains__, count())]
 
 
 @dataclass
@@ -159,10 +160,10 @@ class WrittenPart(WriterCommitMessage):  # type: ignore[misc]
 
 class TopologyWriter(DataSourceArrowWriter):  # type: ignore[misc]
     """Gives a DataFrame's rows to a source of the topology: tasks write files, and when all have, the topology runs on
-    them, the rows of one task after those of the other. The query fails if the run does."""
+    them, the rows of one task after those of the other. The query fails if the run does. `schema`: of the rows, as Spark's."""
 
-    def __init__(self, options: TopologyOptions, source: str) -> None:
-        self.options, self.source = options, source
+    def __init__(self, options: TopologyOptions, source: str, schema: Any) -> None:
+        self.options, self.source, self.schema = options, source, schema
         self.folder = tempfile.mkdtemp(prefix="actorstream-rows-", dir=options.folder or None)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
@@ -171,6 +172,8 @@ class TopologyWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def commit(self, messages: list[Any]) -> None:
         try:
             move_parts(messages, self.folder)
+            if not any(part is not None and part.path for part in messages):
+                write_no_rows(self.schema, f"{self.folder}/part-000000.parquet")
             sets = replaced(self.source, type=GIVEN, replicas=1, path=self.folder)
             run = TopologyRun(self.options, sets)
             try:
@@ -248,6 +251,14 @@ def written_part(batches: Iterator[Any], folder: str) -> WrittenPart:
         if writer is not None:
             writer.close()
     return WrittenPart(task, path if writer is not None else "")
+
+
+def write_no_rows(schema: Any, path: str) -> None:
+    """Writes a file that has only the columns."""
+    import pyarrow.parquet as pq
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    pq.write_table(to_arrow_schema(schema, timezone="UTC").empty_table(), path)
 
 
 def move_parts(messages: list[Any], folder: str) -> None:

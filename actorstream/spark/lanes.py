@@ -16,13 +16,16 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.spark.frames import NOTHING
 
+DAY_US = 86_400_000_000
+"""Microseconds of a day. The field of a date is a datetime, so these are the unit of its event time."""
+
 
 def times_of(column: Any) -> np.ndarray:
-    """A column of Arrow that is an event time, as int64."""
+    """A column of Arrow that is an event time, as int64 in the unit of its field."""
     import pyarrow as pa
 
     if pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
+        column = column.cast(pa.timestamp("us"))
     found: np.ndarray = column.cast(pa.int64()).to_numpy()
     return found
 

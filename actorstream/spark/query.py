@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.spark.lanes import DAY_US
 from actorstream.spark.placing import near
 from actorstream.spark.push import RESULT, Targets, pusher
 from actorstream.spark.session import CONNECT
@@ -210,7 +211,7 @@ def _range_of(time: Any, bounds: Sequence[int], low: int, high: int) -> Any:
 
 
 def _as_long(rows: DataFrame, name: str) -> Any:
-    """A column of times as numbers that ascend as the times do."""
+    """A column of times as numbers, as `lanes.times_of` has them."""
     from pyspark.sql import functions as f
     from pyspark.sql import types
 
@@ -218,9 +219,12 @@ def _as_long(rows: DataFrame, name: str) -> Any:
     if isinstance(kind, types.TimestampType):
         return f.unix_micros(name)
     if isinstance(kind, types.TimestampNTZType):
-        return f.unix_micros(f.col(name).cast("timestamp"))
+        # a cast to `timestamp` would ask the session's time zone
+        micros = f.date_part(f.lit("SECOND"), name) * 1_000_000
+        minutes = f.hour(name).cast("long") * 60 + f.minute(name)
+        return f.unix_date(f.to_date(name)) * DAY_US + minutes * 60_000_000 + micros.cast("long")
     if isinstance(kind, types.DateType):
-        return f.unix_date(name).cast("long")
+        return f.unix_date(name) * DAY_US
     if isinstance(kind, types.IntegralType):
         return f.col(name).cast("long")
     raise ConfigurationError(

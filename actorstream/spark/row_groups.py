@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from actorstream.native.kernels import hash_bytes
+from actorstream.spark.lanes import DAY_US
 
 _LEGACY = b"org.apache.spark.legacy"
 """Begins names in the metadata of files whose dates Spark moves from one calendar to another."""
@@ -20,7 +21,7 @@ class RowGroup(NamedTuple):
     Attributes:
         path, number: the file, and the place of the group in it.
         rows: how many.
-        least, greatest: event times, as numbers in the unit of the file.
+        least, greatest: event times, as `lanes.times_of` has them.
     """
 
     path: str
@@ -110,6 +111,7 @@ def _groups_of(path: Path, columns: Sequence[str], event_time: str) -> tuple[lis
         if any(name.startswith(_LEGACY) for name in footer.metadata or ()):
             return None
         at = [column.path for column in file.schema].index(event_time)
+        unit = DAY_US if pa.types.is_date(file.schema_arrow.field(event_time).type) else 1
         groups = []
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
@@ -118,7 +120,7 @@ def _groups_of(path: Path, columns: Sequence[str], event_time: str) -> tuple[lis
             about = group.column(at).statistics
             if about is None or not about.has_min_max or not about.has_null_count or about.null_count:
                 return None
-            least, greatest = int(about.min_raw), int(about.max_raw)
+            least, greatest = int(about.min_raw) * unit, int(about.max_raw) * unit
             groups.append(RowGroup(str(path), number, group.num_rows, least, greatest))
     return groups, fields
 

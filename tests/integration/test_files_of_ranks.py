@@ -115,6 +115,32 @@ def test_files_that_no_rank_has_are_told_once_and_of_no_rank(folder: Path) -> No
     assert "actors.people.path: " in errors and "nowhere.csv' does not exist" in errors
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("a.csv", "b.csv"), ""),
+        (("a.csv", "c.csv"), "file 2 of actors.people is 'c.csv' on rank 1, 'b.csv' on rank 0"),
+        (("b.csv",), "file 1 of actors.people is 'b.csv' on rank 1, 'a.csv' on rank 0"),
+        (("a.csv", "b.csv", "c.csv"), "file 3 of actors.people is 'c.csv' on rank 1, no file on rank 0"),
+    ],
+)
+def test_ranks_that_share_the_files_of_a_source_need_all_of_them_by_the_same_names_in_any_folder(
+    folder: Path, names: tuple[str, ...], said: str
+) -> None:
+    for place, files in (("first", ("a.csv", "b.csv")), ("second", names)):
+        (folder / place).mkdir()
+        for file in files:
+            (folder / place / file).write_text("name,country\nAda,uk\n")
+    settings = [f"{rank}@actors.people.replicas=2" for rank in (0, 1)]
+    status, errors = run(folder, *settings, "0@actors.people.path=first", "1@actors.people.path=second")
+    if said:
+        assert (status, errors.count("actorstream:")) == (2, 1), errors
+        assert "rank 1 on host" in errors and f"{said}; its replicas share the files out" in errors, errors
+    else:
+        assert (status, errors) == (0, "")
+        assert written(folder) == ["Ada,uk,London"] * 2
+
+
 def test_a_rank_without_the_files_that_a_program_is_planned_from_runs_under_the_plan_of_another(
     tmp_path: Path,
 ) -> None:

@@ -5,6 +5,7 @@ environment that Spark has shipped is on the path."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ from typing import Any
 
 ENVIRONMENT, PROJECT = "environment", "project"
 """Folders that shipped archives are unpacked in."""
+LONGEST_PIECE = 1 << 16
+"""Characters of a line that are sent at once: as JSON at most 12 bytes each, and the driver reads lines of at most 1 MiB."""
 LOOK_S = 0.2
 """A worker is killed so long after the process of its executor has gone, at the latest."""
 
@@ -114,12 +117,11 @@ class RankCommand:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
             pass_fds=(link.fileno(),),  # so that the driver sees when both processes have ended
             preexec_fn=lambda: die_with_parent(parent, ""),
         )
         assert process.stdin is not None
-        process.stdin.write(f"{others[0]['key']}\n")
+        process.stdin.write(f"{others[0]['key']}\n".encode())
         process.stdin.flush()
         lock = threading.Lock()
         readers = [
@@ -132,7 +134,7 @@ class RankCommand:
         return _waited(process, readers)
 
 
-def _waited(process: subprocess.Popen[str], readers: list[threading.Thread]) -> int:
+def _waited(process: subprocess.Popen[bytes], readers: list[threading.Thread]) -> int:
     """The exit status. Kills the worker if this process has lost its executor."""
     executor = os.getppid()
     while True:
@@ -147,19 +149,20 @@ def _waited(process: subprocess.Popen[str], readers: list[threading.Thread]) -> 
         return status
 
 
-def _pass_on(lines: Any, kind: str, link: socket.socket, lock: threading.Lock) -> None:
-    """Sends the lines that the worker writes to the driver."""
-    for line in lines:
+def _pass_on(pipe: Any, kind: str, link: socket.socket, lock: threading.Lock) -> None:
+    """Sends the lines that the worker writes to the driver, whatever bytes they have."""
+    text = io.TextIOWrapper(pipe, errors="replace")
+    while piece := text.readline(LONGEST_PIECE):
         with lock, suppress(OSError):
-            _send(link, {kind: line})
+            _send(link, {kind: piece})
 
 
-def _pass_signals(said: Any, process: subprocess.Popen[str]) -> None:
+def _pass_signals(said: Any, process: subprocess.Popen[bytes]) -> None:
     """Passes on names of signals from the driver to the worker; kills it when the driver has gone."""
     assert process.stdin is not None
     with suppress(OSError, ValueError):
         for line in said:
-            process.stdin.write(line)
+            process.stdin.write(line.encode())
             process.stdin.flush()
     process.kill()
 

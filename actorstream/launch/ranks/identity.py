@@ -1,13 +1,16 @@
 """Checks before the run that all ranks run the same job. Each rank sends the others its identity: host, versions, fingerprints of
-graph and plan, digests of the actors' code. Only `code_of` reads files; the rest is pure."""
+graph and plan, digests of the actors' code, names of shared files. Only `code_of` reads files, and `files_of` lists folders; the
+rest is pure."""
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +41,7 @@ class Identity(msgspec.Struct, kw_only=True):
         machine: the model of its host, as JSON, where a plan is to be made for it; of the lowest rank of each place.
         cpus: that it may use.
         outputs: of the actors that its host has the files for; only where another host lacks some.
+        files: as of `files_of`, once the plan is made.
     """
 
     rank: int
@@ -58,6 +62,7 @@ class Identity(msgspec.Struct, kw_only=True):
     machine: bytes = b""
     cpus: list[int] = []
     outputs: PlainOutputs = {}
+    files: dict[str, list[str]] = {}
 
     @property
     def name(self) -> str:
@@ -115,6 +120,20 @@ def keys_of(job: Job) -> dict[str, str]:
     return found
 
 
+def files_of(job: Job, rank: int) -> dict[str, list[str]]:
+    """Source of which `rank` runs one of several replicas -> the files that they share out among themselves, in order, by their
+    names in the folder that holds all of them, which may be another one on each host."""
+    found = {}
+    for name in job.actors_of(rank):
+        actor = job.graph.actors[name]
+        says: Any = getattr(actor.cls, "files_read", None)
+        if says is not None and actor.role == "source" and actor.replicas > 1:
+            files = [Path(each).absolute() for each in says(actor.keys)]
+            folder = os.path.commonpath([each.parent for each in files]) if files else ""
+            found[name] = [os.path.relpath(each, folder) for each in files]
+    return found
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(_is_plain(each) for item in value.items() for each in item)
@@ -130,14 +149,22 @@ def differ_in_errors(ranks: Sequence[Identity]) -> bool:
 
 
 def check_alike(ranks: Sequence[Identity], home: int) -> None:
-    """RefusedError: a rank cannot run at all, or would run something else than the home rank. It names the rank, its host and
-    both values, and is the same on every rank."""
+    """RefusedError: a rank cannot run at all, would run something else than the home rank, or shares a source with a rank that
+    has other files. It names the rank, its host and both values, and is the same on every rank."""
     check_none_failed([each for each in ranks if each.error], len(ranks))
     own = ranks[home]
     for each in ranks:
-        what, hint = _difference(own, each)
-        if what:
-            raise RefusedError(f"{each.name} does not fit {own.name}: {what}; {hint}", 2)
+        _refuse(own, each, *_difference(own, each))
+    for name in sorted({name for each in ranks for name in each.files}):
+        own, *others = (each for each in ranks if name in each.files)
+        for each in others:
+            _refuse(own, each, *_files_difference(own, each, name))
+
+
+def _refuse(own: Identity, other: Identity, what: str, hint: str) -> None:
+    """RefusedError, if there is a difference."""
+    if what:
+        raise RefusedError(f"{other.name} does not fit {own.name}: {what}; {hint}", 2)
 
 
 def check_none_failed(failed: Sequence[Identity], count: int) -> None:
@@ -185,6 +212,20 @@ def _difference(own: Identity, other: Identity) -> tuple[str, str]:
             f"the checkpoint that it goes on from is {_both(own, other, own.resume or 'none', other.resume or 'none')}",
             "all ranks have to use the same checkpoint folder, on a file system that all hosts share",
         )
+    return "", ""
+
+
+def _files_difference(own: Identity, other: Identity, name: str) -> tuple[str, str]:
+    """As `_difference`, of the files of a source that both have replicas of."""
+    pairs = zip_longest(own.files[name], other.files[name])
+    for number, (ours, theirs) in enumerate(pairs, 1):
+        if ours != theirs:
+            shown = ["no file" if each is None else repr(each) for each in (ours, theirs)]
+            return (
+                f"file {number} of actors.{name} is {_both(own, other, *shown)}",
+                "its replicas share the files out by their order, so the hosts of all its replicas need files of the same names, "
+                "or set replicas = 1",
+            )
     return "", ""
 
 

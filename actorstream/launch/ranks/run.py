@@ -30,6 +30,7 @@ from actorstream.launch.ranks.identity import (
     check_none_failed,
     code_of,
     differ_in_errors,
+    files_of,
     host_names,
     keys_of,
 )
@@ -99,17 +100,18 @@ class Rank:
 
     def agree(self, compile_job: Compile) -> Job:
         """The job of this rank, once all ranks have compiled one and they are alike. RefusedError, on every rank: they are
-        not, or one could not; or a rank that runs a replica does not have its files."""
+        not, or one could not; or a rank that runs a replica does not have its files, or others than the other replicas."""
         job = self._all_compiled(compile_job)
         home = self.identities[self.assembly.home]
         if job.deploy.rlas is not None and (is_undecided(job) or job.plan.model is not None):
             self.hosts = self._hosts(job)
         if is_undecided(job):  # the home rank plans for all, and no rank from its own measurements
             home = self._all_told(lambda own: self._planned(own, compile_job))[self.assembly.home]
-        with self._agreed():
+        with self._agreed() as own:
             if job.fingerprint != home.plan:
                 job = self._planned_by(home, compile_job)
             self._check_files(job)
+            own.files = files_of(job, self.assembly.rank)
         if not self.is_home:
             job.counters = CounterTable(job.counters.rows, is_shared=False)
         self.job = job
@@ -241,13 +243,14 @@ class Rank:
         own.status = 1 if status is None else status
 
     @contextmanager
-    def _agreed(self) -> Iterator[None]:
-        """Raises RefusedError on all ranks if one of them fails. That rank leaves out what the others gather in between. They
-        learn of the failure there, and leave out the gather at the end."""
+    def _agreed(self) -> Iterator[Identity]:
+        """Yields what this rank says of itself at the end. Raises RefusedError on all ranks if one of them fails, or they are
+        not alike. A rank that fails leaves out what the others gather in between. They learn of the failure there, and leave
+        out the gather at the end."""
         own, failed = self._identity(), None
         told: list[bytes] = []
         try:
-            yield
+            yield own
         except FailedRanksError as error:
             told = error.told
         except BaseException as error:

@@ -43,8 +43,10 @@ NOT_STARTED = 2
 ENDING_S = 5.0
 """How long the other workers may take to end after the home worker has ended with an error, or a second signal was passed on,
 beside the time after which they miss it."""
-OF_SHELL = (255, 127, 126)
-"""Exit statuses of a remote shell that has not reached the host, or has lost it or its worker; or there is no such command."""
+UNREACHED = 255
+"""The exit status of a remote shell that has not reached the host, or has lost it or its worker."""
+OF_SHELL = (UNREACHED, 127, 126)
+"""Exit statuses of a remote shell without its worker's: this, or there is no such command."""
 
 
 def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
@@ -99,7 +101,7 @@ class Starter:
         self._given_up: set[int] = set()
 
     def run(self) -> int:
-        """Returns the exit status of the home worker, or of one that could not start."""
+        """Returns the exit status of the home worker, or of one that could not start; 1 if no worker is left to say it."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._signalled)
         signal.signal(signal.SIGALRM, self._out_of_time)
@@ -176,10 +178,19 @@ class Starter:
             elif rank == self._home and code:
                 self._limit_the_end()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        failed = not_started({rank: code for rank, code in statuses.items() if rank not in self._given_up})
+        ended = {rank: code for rank, code in statuses.items() if rank not in self._given_up}
+        failed = not_started(ended)
         if failed is None:
             return exit_status(statuses, self._home)
         host = host_of(self.deploy, failed)
+        if set(ended.values()) == {UNREACHED}:  # no worker is left to say whether the run had begun
+            print(
+                f"actorstream: worker {failed} on host {host.address!r} could not be started, or the connection to it was lost: "
+                f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {UNREACHED}, as for all workers; see its "
+                "message above, and look there for a run that goes on",
+                file=sys.stderr,
+            )
+            return 1
         print(
             f"actorstream: worker {failed} could not be started on host {host.address!r}: "
             f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {statuses[failed]}; see its message above, and "

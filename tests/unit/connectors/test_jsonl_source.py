@@ -345,14 +345,22 @@ class Narrow(Event):
     short: Float32 = 0.0
 
 
-def test_a_time_without_a_zone_is_utc_also_beside_a_structured_field(tmp_path: Path) -> None:
-    found = rows(file(tmp_path, {"parts": [], "time": "2024-02-03T04:05:06"}), event=Narrow)
-    assert found == [([], datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC), 0, 0, 0.0)]
+@pytest.mark.parametrize("bad", [[], ["bad"]], ids=["in bulk", "line by line"])
+@pytest.mark.parametrize("time", ["2024-02-03T04:05:06", "2024-02-03t04:05:06.000z"])
+def test_a_time_without_a_zone_or_with_small_letters_is_utc_also_beside_a_structured_field(
+    tmp_path: Path, time: str, bad: list[str]
+) -> None:
+    source = JsonlSource(file(tmp_path, {"parts": [], "time": time}, *bad), event=Narrow)
+    source.on_bad_row = "skip"
+    assert list(read(source)) == [([], datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC), 0, 0, 0.0)]
 
 
-@pytest.mark.parametrize(("name", "value"), [("small", 300), ("large", 2**70), ("short", 1e300)])
-def test_a_number_that_its_field_cannot_hold_is_a_bad_row_also_beside_a_structured_field(
-    tmp_path: Path, name: str, value: float
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("small", 300), ("large", 2**70), ("short", 1e300), ("time", "2024-02-03T04:05:06.1234567Z")],
+)
+def test_a_value_that_its_field_cannot_hold_is_a_bad_row_also_beside_a_structured_field(
+    tmp_path: Path, name: str, value: float | str
 ) -> None:
     source = JsonlSource(file(tmp_path, {"parts": [1]}, {"parts": [2], name: value}), event=Narrow)
     source.on_bad_row = "dead-letter"

@@ -77,3 +77,8 @@ def test_a_source_that_is_restored_goes_on_with_the_row_after_the_last_one_that_
     assert ended
     assert went + rest == whole
     assert sorted(late + rest_late) == sorted(all_late)
+
+
+def test_the_rate_of_a_source_is_that_of_the_whole_sequence(folder: Path) -> None:
+    first = CsvSource(folder, schema={"at": "int", "n": "int"}, event_time="at", rate=250.0)
+    assert MergedPartitions(first, lambda: first, {}, None).rate == 250.0

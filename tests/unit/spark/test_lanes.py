@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from actorstream.errors import DataError
 from actorstream.spark.frames import digest_of
-from actorstream.spark.lanes import Lanes
+from actorstream.spark.lanes import Lanes, times_of
 
 Row = tuple[int, int, int]
 """time, lane, place in the lane"""
@@ -112,3 +113,9 @@ def test_times_that_descend_are_an_error() -> None:
     put(lanes, 0, [(5, 0, 0)])
     with pytest.raises(DataError, match="lane 0 that do not come by time"):
         put(lanes, 0, [(4, 0, 1)])
+
+
+def test_a_date_is_the_time_at_its_beginning_in_microseconds() -> None:
+    days = [date(2024, 1, 2), date(1969, 12, 31)]
+    midnights = pa.array([datetime(day.year, day.month, day.day, tzinfo=UTC) for day in days])
+    assert times_of(pa.array(days)).tolist() == midnights.cast(pa.int64()).to_pylist()

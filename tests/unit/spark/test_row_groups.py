@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def found_in(path: Path, columns: list[str] | None = None) -> RowGroups:
     return found
 
 
-def rows_of(found: RowGroups, batch_rows: int = 3) -> list[int]:
+def rows_of(found: RowGroups, batch_rows: int = 3) -> list[Any]:
     batches = list(group_batches(found.groups, found.fields, "t", batch_rows))
     assert all(batch.schema == found.fields and batch.num_rows <= batch_rows for batch in batches)
     return [row["t"] for batch in batches for row in batch.to_pylist()]
@@ -64,6 +65,13 @@ def test_a_group_that_is_not_by_time_is_sorted_and_equal_times_stay_as_they_were
         for row in batch.to_pylist()
     ]
     assert rows == [(0, 1), (1, 3), (3, 0), (3, 2), (4, 5), (9, 4)]
+
+
+def test_groups_of_dates_begin_and_end_in_microseconds(tmp_path: Path) -> None:
+    day = 86_400_000_000
+    found = found_in(write(tmp_path / "a.parquet", [0, 2, 1, 2, 2, 5], kind=pa.date32()))
+    assert [group[2:] for group in found.groups] == [(4, 0, 2 * day), (2, 2 * day, 5 * day)]
+    assert rows_of(found) == [date(1970, 1, 1 + number) for number in (0, 1, 2, 2, 2, 5)]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import io
 import json
 import signal
 import socket
+import threading
 from typing import Any
 
 import pytest
 
 from actorstream.launch.cluster.rank_monitor import RankMonitor
+from actorstream.launch.cluster.rank_task import _pass_on
 
 
 def connected(monitor: RankMonitor, rank: int, token: str | None = None) -> tuple[socket.socket, Any]:
@@ -40,6 +43,20 @@ def test_an_attempt_begins_when_all_are_there_and_those_of_the_one_before_have_g
         assert said.readline() == ""
         said.close()
         link.close()
+
+
+def test_lines_of_any_length_and_any_bytes_reach_the_driver(capsys: pytest.CaptureFixture[str]) -> None:
+    monitor = RankMonitor("127.0.0.1", 1)
+    link, said = connected(monitor, 0)
+    assert json.loads(said.readline()) == {"attempt": 0}
+    long = "x" * (2 << 20) + "\n" + "\N{GRINNING FACE}" * (1 << 18) + "\n"
+    _pass_on(io.BytesIO(long.encode() + b"\xff\nlast"), "out", link, threading.Lock())
+    link.shutdown(socket.SHUT_WR)
+    assert said.readline() == ""  # the monitor has heard all
+    assert capsys.readouterr().out == f"{long}\N{REPLACEMENT CHARACTER}\nlast"
+    monitor.close()
+    said.close()
+    link.close()
 
 
 def test_who_does_not_know_the_token_is_not_counted() -> None:

@@ -17,6 +17,7 @@ from actorstream.launch.ranks.identity import (
     check_alike,
     code_of,
     differ_in_errors,
+    files_of,
     keys_of,
 )
 
@@ -95,6 +96,49 @@ def test_errors_that_differ_name_the_first_rank() -> None:
 def test_an_identity_travels_unchanged() -> None:
     made = identity(3, resume=4, whole_plan=b"plan")
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(made), type=Identity) == made
+
+
+@pytest.mark.parametrize(
+    ("theirs", "said"),
+    [
+        (["a", "c"], "file 2 of actors.rows is 'c' on rank 2, 'b' on rank 1"),
+        (["a"], "file 2 of actors.rows is no file on rank 2, 'b' on rank 1"),
+    ],
+)
+def test_ranks_that_share_files_are_compared_with_each_other_and_not_with_those_that_have_none(
+    theirs: list[str], said: str
+) -> None:
+    own = identity(1, files={"rows": ["a", "b"], "more": ["x"]})
+    check_alike([identity(0), own, identity(2, files={"rows": ["a", "b"]})], 0)
+    found = refused(identity(0), own, identity(2, files={"rows": theirs}))
+    assert found.status == 2
+    assert text(found).startswith(f"rank 2 on host h2 does not fit rank 1 on host h1: {said}; ")
+
+
+def test_files_are_named_below_their_folder_for_the_sources_of_which_a_rank_runs_one_of_several_replicas() -> (
+    None
+):
+    files = {"many": ["/d/1/a", "/d/1/b", "/d/c"], "one": ["/e/a"], "far": ["/f/a"], "single": ["/g/a"]}
+
+    class Reader:
+        @classmethod
+        def files_read(cls, keys: dict[str, Any]) -> list[str]:
+            return files[keys["of"]]
+
+    def actor(name: str, replicas: int = 2, role: str = "source") -> SimpleNamespace:
+        return SimpleNamespace(cls=Reader, role=role, replicas=replicas, keys={"of": name})
+
+    actors = {
+        "many": actor("many"),
+        "one": actor("one"),
+        "far": actor("far"),
+        "single": actor("single", replicas=1),
+        "table": actor("many", role="operator"),
+        "feed": SimpleNamespace(cls=object, role="source", replicas=2, keys={}),
+    }
+    here = [name for name in actors if name != "far"]
+    job: Any = SimpleNamespace(graph=SimpleNamespace(actors=actors), actors_of=lambda rank: here)
+    assert files_of(job, 1) == {"many": ["1/a", "1/b", "c"], "one": ["a"]}
 
 
 def test_the_code_of_a_job_is_that_of_all_classes_of_its_actors_that_are_not_ours(

@@ -20,10 +20,13 @@ FOREVER = "exec sleep 100"
 
 
 @contextmanager
-def started(worker: str, shell: str) -> Iterator[subprocess.Popen[str]]:
+def started(worker: str, shell: str, first: str = "") -> Iterator[subprocess.Popen[str]]:
     """The starter of two workers, of which the second is on another host. `worker`: what the first one runs. `shell`: what
-    stands for the remote shell."""
-    hosts = [HostSpec(address="127.0.0.1"), HostSpec(address="127.0.0.1", port=6000, ssh="elsewhere")]
+    stands for the remote shell. `first`: the first one's host, if that is another one, too."""
+    hosts = [
+        HostSpec(address="127.0.0.1", ssh=first),
+        HostSpec(address="127.0.0.1", port=6000, ssh="elsewhere"),
+    ]
     network = NetworkSpec(remote_shell=["sh", "-c", shell], peer_timeout=timedelta())
     deploy = DeploySpec(transport="zmq", workers=2, hosts=hosts, network=network)
     command = starting_command(deploy, ["sh", "-c", worker])
@@ -39,9 +42,9 @@ def started(worker: str, shell: str) -> Iterator[subprocess.Popen[str]]:
         made.wait()
 
 
-def start(worker: str, shell: str) -> tuple[int, str, str]:
+def start(worker: str, shell: str, first: str = "") -> tuple[int, str, str]:
     """Exit status, output and errors of that starter."""
-    with started(worker, shell) as made:
+    with started(worker, shell, first) as made:
         said, errors = made.communicate(timeout=WAITING_S)
     return made.returncode, said, errors
 
@@ -80,6 +83,18 @@ def test_the_host_on_which_a_worker_could_not_be_started_is_named() -> None:
     assert (
         status == 2 and "worker 1 could not be started on host '127.0.0.1': sh ended with status 255" in said
     )
+
+
+def test_a_run_that_has_lost_all_remote_shells_may_go_on_and_ends_with_status_1() -> None:
+    status, _, said = start("", "read key; exit 255", "elsewhere")
+    assert (status, said.count("actorstream:")) == (1, 1)
+    assert "on host '127.0.0.1' could not be started, or the connection to it was lost: sh ended" in said
+    assert "look there for a run that goes on" in said
+
+
+def test_a_command_that_no_remote_shell_finds_has_not_started() -> None:
+    status, _, said = start("", "read key; exit 127", "elsewhere")
+    assert status == 2 and "could not be started on host '127.0.0.1': sh ended with status 127" in said
 
 
 def test_a_remote_shell_that_does_not_end_is_ended_after_the_home_worker_has_failed() -> None:
