@@ -82,7 +82,7 @@ def _kind(name: str, base: Any, marks: tuple[Any, ...], where: str) -> Kind:
             )
             if not fits:
                 raise SchemaError(
-                    f"field {name!r} of {where}: {_text(base)} cannot be kept as {mark.value}; allowed: an integer "
+                    f"field {name!r} of {where}: {annotation_text(base)} cannot be kept as {mark.value}; allowed: an integer "
                     "kind for int, a float kind for float"
                 )
             return mark
@@ -109,7 +109,7 @@ def _check_typed(name: str, base: Any, where: str) -> None:
         info = msgspec.inspect.type_info(base)
     except Exception as error:
         raise SchemaError(
-            f"field {name!r} of {where} is annotated {_text(base)}: {error}; allowed: {_ALLOWED}"
+            f"field {name!r} of {where} is annotated {annotation_text(base)}: {error}; allowed: {_ALLOWED}"
         ) from error
     for bad, why in (
         (msgspec.inspect.AnyType, "which leaves a part of its values without a type"),
@@ -117,7 +117,7 @@ def _check_typed(name: str, base: Any, where: str) -> None:
     ):
         if _mentions(info, bad, set()):
             raise SchemaError(
-                f"field {name!r} of {where} is annotated {_text(base)}, {why}; allowed: {_ALLOWED} "
+                f"field {name!r} of {where} is annotated {annotation_text(base)}, {why}; allowed: {_ALLOWED} "
                 "(a msgspec.Struct or a dataclass names every part)"
             )
 
@@ -136,5 +136,6 @@ def _mentions(node: Any, kind: type, seen: set[int]) -> bool:
     )
 
 
-def _text(annotation: Any) -> str:
+def annotation_text(annotation: Any) -> str:
+    """An annotation as messages name it."""
     return annotation.__qualname__ if isinstance(annotation, type) else str(annotation)

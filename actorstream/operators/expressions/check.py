@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorstream.events.annotation import annotation_text
 from actorstream.events.fields import Kind
 from actorstream.events.schema import Schema
 from actorstream.operators.expressions import comparing, functions
@@ -167,6 +168,12 @@ class Checker:
         if not known:
             raise self.wrong(nodes[0], f"every value of {what} is null", "at least one that has a type")
         first = known[0].type
+        for node in known[1:]:
+            if node.type.kind is first.kind is Kind.MSGPACK and node.type.annotation != first.annotation:
+                types = [annotation_text(each.annotation) for each in (first, node.type)]
+                raise self.wrong(
+                    node, f"{what} has values of {types[0]} and of {types[1]}", "values of one type"
+                )
         if any(node.type.optional(False) != first.optional(False) for node in known):
             if all(node.type.is_integer for node in known):
                 first, known = INT, [self.integer(node) for node in known]
@@ -175,7 +182,7 @@ class Checker:
             elif all(node.type.is_text for node in known):
                 first, known = TEXT, [self.plain(node) for node in known]
             else:
-                other = next(node for node in known if node.type.kind is not first.kind)
+                other = next(node for node in known if node.type.optional(False) != first.optional(False))
                 raise self.wrong(
                     other, f"{what} has values of {first} and of {other.type}", "values of one type",
                     "convert with int(...), float(...) or str(...)",

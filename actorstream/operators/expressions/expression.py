@@ -136,8 +136,8 @@ class Cases:
     def __init__(self, conditions: Mapping[str, Expression]) -> None:
         self.names = tuple(conditions)
         self._plan = Plan()
-        self._alone: list[Plan] = []
-        """A plan for each case, and for the rest."""
+        self._parts: list[tuple[Node, str]] = []
+        """The condition of each case, and of the rest, with its text."""
         before: list[Node] = []
         for expression in conditions.values():
             node = expression._bool()
@@ -149,15 +149,18 @@ class Cases:
         self._add(rest, "")
 
     def _add(self, node: Node, text: str) -> None:
-        alone = Plan()
-        for plan in (self._plan, alone):
-            plan.add_rows(node, text)
-        self._alone.append(alone)
+        self._plan.add_rows(node, text)
+        self._parts.append((node, text))
 
     def link_rows(self, chain: Linking, rows: LinkedRows, count: int) -> list[LinkedRows]:
         """The first `count` of `rows` as steps of a chain, one for each; UnlinkedError: they are none."""
-        made = [plan.link(chain, rows)[0] for plan in self._alone[:count]]
-        return [LinkedRows(number, rows.schema, rows.columns) for number in made]  # type: ignore[arg-type]
+        made: list[LinkedRows] = []
+        for node, text in self._parts[:count]:
+            plan = Plan()
+            plan.add_rows(node, text)
+            (number,) = plan.link(chain, rows)
+            made.append(LinkedRows(number, rows.schema, rows.columns))  # type: ignore[arg-type]
+        return made
 
     def rows(self, batch: RowColumns) -> list[np.ndarray]:
         """The row numbers of each case, then of the rest: uint32, ascending. A condition is asked for those rows only

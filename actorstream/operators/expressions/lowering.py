@@ -63,6 +63,8 @@ class Lowering:
         self.sources: list[Source] = []
         self.text = ""
         """The expression that is being lowered, for errors of rows."""
+        self._asked: dict[Guards, int | None] = {}
+        """The rows that guards leave, of all guards so far: those behind them ask for the same again and again."""
 
     # -- what others call
 
@@ -112,9 +114,13 @@ class Lowering:
 
     def active(self, guards: Guards, *validities: Validity) -> int:
         """The rows that an operation is asked for: NONE, all."""
-        asked: int | None = None
-        for number, guard in enumerate(guards):
-            asked = self.code.both(asked, self._guard(guard, guards[:number]))
+        known = len(guards)
+        while known and guards[:known] not in self._asked:
+            known -= 1
+        asked = self._asked[guards[:known]] if known else None
+        for number in range(known, len(guards)):
+            asked = self.code.both(asked, self._guard(guards[number], guards[:number]))
+            self._asked[guards[: number + 1]] = asked
         for valid in validities:
             asked = self.code.both(asked, None if valid is None else valid())
         return NONE if asked is None else asked

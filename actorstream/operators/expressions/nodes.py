@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from actorstream.operators.expressions.types import BOOL, Type
@@ -48,6 +49,14 @@ class Apply(Node):
     operation: str
     arguments: tuple[Node, ...]
     extra: Any = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept: a part of deep nodes is a key again and again."""
+        return hash((self.operation, self.arguments))
 
     @property
     def parts(self) -> tuple[Node, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.cuts import cuts, sizes_of
-from actorstream.events.jumbo import decode, from_bytes, to_bytes
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.lookup import NONE
 from actorstream.operators.joining.joined import beside
 from actorstream.operators.joining.latest import KeyLookup, Latest, key_columns
@@ -287,8 +287,8 @@ def _same_key(
 
 
 def _packed(rows: _Rows) -> dict[str, Any]:
-    return {"rows": to_bytes(rows.rows), "times": rows.times.tobytes()}
+    return {"rows": save_rows(rows.rows), "times": rows.times.tobytes()}
 
 
 def _unpacked(snapshot: dict[str, Any], schema: Schema) -> _Rows:
-    return _Rows(decode(schema, from_bytes(snapshot["rows"])), np.frombuffer(snapshot["times"], np.int64))
+    return _Rows(saved_rows(schema, snapshot["rows"]), np.frombuffer(snapshot["times"], np.int64))

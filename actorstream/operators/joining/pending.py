@@ -13,7 +13,7 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.fields import WATERMARK
-from actorstream.events.jumbo import decode, from_bytes, to_bytes
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.lookup import NONE
 from actorstream.operators.joining.whole import WholeStream
 from actorstream.windows.sliding import GREATEST_TIME
@@ -245,7 +245,7 @@ class Pending:
         self._settle()
         chunks = [
             {
-                "rows": to_bytes(chunk.rows),
+                "rows": save_rows(chunk.rows),
                 "times": chunk.times.tobytes(),
                 "first": None if chunk.first is None else chunk.first.tobytes(),
             }
@@ -259,7 +259,7 @@ class Pending:
         for each in snapshot["chunks"]:
             first = None if each["first"] is None else np.frombuffer(each["first"], np.int64)
             times = np.frombuffer(each["times"], np.int64)
-            chunk = self._chunk(decode(self.schema, from_bytes(each["rows"])), times, first)
+            chunk = self._chunk(saved_rows(self.schema, each["rows"]), times, first)
             self._chunks.append(chunk._replace(low=max(chunk.low, self.closed + 1)))
 
 

@@ -303,6 +303,26 @@ def test_a_restored_join_goes_on_where_the_snapshot_was_taken(direction):
     assert (first + rest)[: len(whole)] == whole[: len(first + rest)] and len(first + rest) > 150
 
 
+class Plain(Event):
+    """As behind an operator that leaves the event time out: its rows have the time of those they descend from."""
+
+    key: int
+    row: int
+
+
+def test_a_restored_join_keeps_event_times_that_are_in_no_field():
+    context = Context(Plain)
+    made = started(context, by="key", direction="forward")
+    context.input = "a"
+    for time in (10, 20):
+        made.on_batch(Batch.of_columns(Plain, {"key": [1], "row": [time]}).with_system(_time=[time]))
+        assert not list(made.on_heartbeat(time + 1) or ())
+    again = started(context, made.snapshot(), by="key", direction="forward")
+    again.on_batch(Batch.of_columns(Plain, {"key": [1], "row": [30]}).with_system(_time=[30]))
+    found = [batch.event_times().tolist() for batch in again.on_end() or ()]
+    assert found == [[10, 20, 30]]
+
+
 # -- bad input
 
 

@@ -12,7 +12,9 @@ import pytest
 from actorstream import Batch, Event, Int8, UInt16
 from actorstream.events.fields import Kind
 from actorstream.events.jumbo import decode, encode
-from actorstream.operators.expressions import Cases, Projection, compile_expression
+from actorstream.operators.expressions import Cases, Projection, compile_condition, compile_expression
+from actorstream.operators.expressions.lowering import Guards, Lowered, Lowering
+from actorstream.operators.expressions.nodes import Node, walk
 
 
 class Row(Event):
@@ -165,3 +167,50 @@ def test_the_memory_of_a_result_is_its_own_and_cannot_be_written() -> None:
 def test_a_field_by_itself_is_its_own_column() -> None:
     assert compile_expression("i", BATCH.schema).evaluate(BATCH).data is BATCH.column("i").data
     assert compile_expression("name", BATCH.schema).evaluate(BATCH).data is BATCH.column("name").data
+
+
+MANY = 40
+LONG = {
+    "or": " or ".join(f"i * 100 + j == {number}" for number in range(MANY)),
+    "and": " and ".join(f"i * 100 + j != {number}" for number in range(MANY)),
+    "coalesce": f"coalesce({', '.join(f'j * {number}' for number in range(MANY))}, i) > 3",
+    "else": "".join(f"if(i % {MANY} == {number}, {number}, " for number in range(20))
+    + "-1"
+    + ")" * 20
+    + " > 3",
+    "condition": "if(" * 20 + "i" + "".join(f" * 2 > {number}, 1, i * 3)" for number in range(20)) + " > 0",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_the_parts_of_a_long_expression_are_lowered_a_few_times_each(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expression = compile_condition(text, BATCH.schema)
+    count_lowered(monkeypatch, most=10 * sum(1 for _ in walk(expression.node)))
+    assert len(expression.evaluate(BATCH).tolist()) == ROWS
+
+
+def test_the_conditions_of_many_cases_are_lowered_a_few_times_for_each_later_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count_lowered(monkeypatch, most=20 * MANY**2)
+    cases = {
+        f"c{number}": compile_condition(f"i % {MANY} == {number}", BATCH.schema) for number in range(MANY)
+    }
+    found = Cases(cases).rows(BATCH)
+    rest = BATCH["i"] % MANY
+    assert [rows.tolist() for rows in found] == [np.flatnonzero(rest == n).tolist() for n in range(MANY + 1)]
+
+
+def count_lowered(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Counts the nodes that are lowered from here on. AssertionError beyond `most`."""
+    lower = Lowering.lower
+    found: list[Node] = []
+
+    def counted(self: Lowering, node: Node, guards: Guards = ()) -> Lowered:
+        found.append(node)
+        assert len(found) <= most
+        return lower(self, node, guards)
+
+    monkeypatch.setattr(Lowering, "lower", counted)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from actorstream import Event
+from actorstream import Batch, Event
 from actorstream.errors import ConfigurationError
 from actorstream.events.schema import Schema
 from actorstream.operators.expressions import (
@@ -140,6 +140,45 @@ def test_an_error_names_the_part_the_reason_and_the_way_out(
 )
 def test_an_error_says_what_is_allowed(text: str, allowed: str) -> None:
     assert allowed in error(text).allowed
+
+
+class Mixed(Event):
+    word: Literal["a", "b"]
+    level: Literal[1, 2]
+    ok: bool
+    tags: list[int]
+    more: list[int] | None
+    names: dict[str, int]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "message"),
+    [
+        ("if(ok, word, level)", "level", "if has values of one of ['a', 'b'] and of one of [1, 2]"),
+        (
+            "coalesce(null, level, word)",
+            "word",
+            "coalesce has values of one of [1, 2] and of one of ['a', 'b']",
+        ),
+        ("if(ok, tags, names)", "names", "if has values of list[int] and of dict[str, int]"),
+        ("coalesce(more, null, names)", "names", "coalesce has values of list[int] and of dict[str, int]"),
+    ],
+)
+def test_branches_of_types_that_do_not_go_together_are_named(text: str, part: str, message: str) -> None:
+    with pytest.raises(ExpressionError) as found:
+        compile_expression(text, Schema.of(Mixed))
+    assert found.value.message == message and text[found.value.start : found.value.end] == part
+
+
+def test_branches_may_be_structured_fields_of_one_type() -> None:
+    rows = Batch.of_events(Mixed, [Mixed("a", 1, True, [1], None, {}), Mixed("a", 1, False, [2], [3], {})])
+    for text, expected in {
+        "if(ok, more, tags)": [None, [2]],
+        "coalesce(more, tags)": [[1], [3]],
+        "if(ok, null, tags)": [None, [2]],
+        "if(ok, names, names)": [{}, {}],
+    }.items():
+        assert compile_expression(text, rows.schema).evaluate(rows).tolist() == expected
 
 
 def test_the_message_points_at_the_part() -> None:

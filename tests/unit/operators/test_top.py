@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream import Batch, Event, Topology
+from actorstream import Batch, Event, Schema, Topology
 from actorstream.errors import ConfigurationError
 from actorstream.operators import top as top_module
 from actorstream.operators.top import Top
@@ -171,8 +171,6 @@ class Context:
     input = "bids"
 
     def __init__(self) -> None:
-        from actorstream import Schema
-
         self.inputs = {"bids": Schema.of(Left)}
         self.late = 0
 
@@ -230,6 +228,18 @@ def test_a_restored_top_goes_on_where_the_snapshot_was_taken():
     first = feed(made, range(31))
     again = started(Context(), made.snapshot(), **keys)
     assert first + feed(again, range(31, 60)) == whole and len(whole) > 20
+
+
+def test_a_restored_top_of_the_whole_stream_keeps_event_times_that_are_in_no_field():
+    class Score(Event):
+        score: int
+
+    context = Context()
+    context.inputs = {"bids": Schema.of(Score)}
+    made = started(context, by="score")
+    made.on_batch(Batch.of_columns(Score, {"score": [3, 9, 4]}).with_system(_time=[10, 20, 30]))
+    again = started(context, made.snapshot(), by="score")
+    assert [batch.event_times().tolist() for batch in again.on_end() or ()] == [[20, 30]]
 
 
 # -- bad input
