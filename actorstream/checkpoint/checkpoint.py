@@ -70,6 +70,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     replicas: tuple[ReplicaState, ...]
     programs: dict[str, KeptProgram] = {}
     """By actor. Their replicas are the workers of that plan."""
+    key_groups: int | None = None
+    """Of the deployment: a key's group says which replica has its state. None: the checkpoint is older than this field."""
 
     def state(self, actor: str, index: int) -> ReplicaState:
         return next(each for each in self.replicas if (each.actor, each.index) == (actor, index))
@@ -88,12 +90,14 @@ def check_fits(
     actors: Mapping[str, Parts],
     replicas: Mapping[str, int],
     where: str,
+    key_groups: int | None = None,
 ) -> None:
     """Raises ConfigurationError, with every difference, if a run cannot go on from a checkpoint.
 
     Args:
         topology, actors, replicas: name, actors as `parts_of` has them, and replicas by actor of what is to run.
         where: the store, for the error.
+        key_groups: of what is to run, if they decide which replica of an actor gets a row; None: they do not.
     """
     if checkpoint.topology != topology:
         raise ConfigurationError(
@@ -119,6 +123,11 @@ def check_fits(
     ]
     if not any(each.hint == PRE_AGGREGATION for each in wrong):  # else inputs differ for that reason alone
         wrong += differences(checkpoint.actors, actors, where)
+    if key_groups is not None and checkpoint.key_groups not in (None, key_groups):
+        what = (
+            f"the checkpoint was made with {checkpoint.key_groups} key groups, and this run has {key_groups}"
+        )
+        wrong.append(Problem(where, what, "the same number", "set deploy.key_groups back"))
     if wrong:
         raise ConfigurationError(wrong)
 

@@ -114,7 +114,7 @@ def verify(
     finally:
         clear()
     if isinstance(target, KilledTarget):
-        found.notes.append(f"{target.struck} processes were killed, and --resume went on")
+        found.notes.append(target.note)
     out = sys.stderr if json_ else sys.stdout
     print("\n".join([*found.table(), "", *found.conclusion()]), file=out, flush=True)
     if json_:

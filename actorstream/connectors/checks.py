@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.declared import declared_schema
@@ -64,6 +65,17 @@ def clock_problems(cls: type[Source], keys: Mapping[str, Any]) -> list[Problem]:
             'how long a row may take from its event time until it is read, such as "500ms"',
         )
     ]
+
+
+def live_problems(cls: type[Source], keys: Mapping[str, Any]) -> list[Problem]:
+    """Of a source whose `events` is async, which is called once. A `repeat` that its constructor names is its own."""
+    from actorstream.connectors.source import Source
+
+    own = cls.__init__ is not Source.__init__ and "repeat" in inspect.signature(cls.__init__).parameters
+    if keys.get("repeat", 1) == 1 or own:
+        return []
+    hint = "a live source (`async def events`) reads its input once"
+    return [Problem("repeat", f"is {keys['repeat']}", "1", hint)]
 
 
 def field_problems(keys: Mapping[str, Any], schema: Schema) -> list[Problem]:

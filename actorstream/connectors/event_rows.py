@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.event_reader import EventReader
 from actorstream.connectors.position import Places, says_position
+from actorstream.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -84,8 +85,13 @@ class EventRows:
         return Batch.of_events(self._source.row_schema(), made)
 
     def _begin(self) -> tuple[int, Places | None, str]:
-        """Rows to drop first, the object that is told of places, and the name of the only partition."""
+        """Rows to drop first, the object that is told of places, and the name of the only partition. ConfigurationError:
+        nobody knows how many rows of this replica are among the first `count` of all."""
         source = self._source
+        if source._most_rows is not None and 0 < len(source.share) < len(source.partitions()):
+            what = f"is {source._most_rows}, and several replicas share the partitions"
+            hint = "or let `events` end each partition by itself"
+            raise ConfigurationError(Problem("count", what, "with one replica", hint))
         asks = _is_own(source, "position")
         if self._seeks() and (asks or self._names_places()):
             kept = self._kept or {}
@@ -99,7 +105,7 @@ class EventRows:
 
     def _passes(self) -> Iterator[Event]:
         source, done = self._source, 0
-        while source._opened != [] and (source.repeat == 0 or done < source.repeat):
+        while source._opened != [] and (source._most_passes == 0 or done < source._most_passes):
             some = False
             for event in typing.cast("Iterator[Event]", source.events()):
                 some = True
@@ -112,7 +118,7 @@ class EventRows:
         source = self._source
         if source._opened == []:
             return 0
-        return max_rows if source.count is None else min(max_rows, source.count - self.rows)
+        return max_rows if source._most_rows is None else min(max_rows, source._most_rows - self.rows)
 
     # -- positions
 

@@ -32,7 +32,7 @@ class MemorySource(Source):
         such a list,
             which are read one after the other and can be shared out among replicas.
         event, schema: the class of the rows; needed only where `items` are empty or dicts without it.
-    The other keys are those of `Source`; `count` and `repeat` count for each partition.
+    The other keys are those of `Source`; `repeat` counts for each partition, `count` for all of them in their order.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class MemorySource(Source):
         self.items = _partitions(items)
         self._batches: dict[str, Batch] = {}
         self._positions: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
@@ -75,6 +76,7 @@ class MemorySource(Source):
         schema = self.row_schema()
         self._batches = {name: _batch(schema, list(self.items[name])) for name in partitions}
         self._positions = dict.fromkeys(partitions, 0)
+        self._ends = self._shares()
 
     def seek(self, positions: dict[str, int]) -> None:
         self._positions = {name: positions.get(name, 0) for name in self._positions}
@@ -85,10 +87,7 @@ class MemorySource(Source):
     def read(self, max_rows: int) -> Batch | None:
         for name, position in self._positions.items():
             batch = self._batches[name]
-            passes = NO_MORE if self.repeat == 0 and batch.rows else self.repeat
-            left = batch.rows * passes - position
-            if self.count is not None:
-                left = min(left, self.count - position)
+            left = self._ends[name] - position
             if left > 0:
                 first = position % batch.rows
                 rows = min(max_rows, left, batch.rows - first)
@@ -96,6 +95,16 @@ class MemorySource(Source):
                 self._positions[name] = position + rows
                 return batch.slice(first, rows)
         return None
+
+    def _shares(self) -> dict[str, int]:
+        """Partition -> rows of it that are among the first `count` of the whole input, over all its passes."""
+        shares, left = {}, NO_MORE if self.count is None else self.count
+        for name, items in self.items.items():
+            rows = _rows(items)
+            whole = NO_MORE if self.repeat == 0 and rows else rows * self.repeat
+            shares[name] = min(left, whole)
+            left -= 0 if self.count is None else shares[name]
+        return shares
 
 
 class MemorySink(Sink):
@@ -159,8 +168,18 @@ def unpack_rows(schema: Schema | type[Event], packed: bytes) -> Batch:
 
 def _partitions(items: Any) -> dict[str, Sequence[Any]]:
     if isinstance(items, Mapping):
-        return {str(name): part for name, part in items.items()}
-    return {ONLY: items if isinstance(items, Sequence) else list(items)}
+        return {str(name): _listed(part) for name, part in items.items()}
+    return {ONLY: _listed(items)}
+
+
+def _listed(items: Any) -> Sequence[Any]:
+    return items if isinstance(items, Sequence) else list(items)
+
+
+def _rows(items: Sequence[Any]) -> int:
+    from actorstream.events.batch import Batch
+
+    return sum(item.rows for item in items) if items and isinstance(items[0], Batch) else len(items)
 
 
 def _schema_of(items: Any) -> Schema:
@@ -177,7 +196,8 @@ def _schema_of(items: Any) -> Schema:
         return Schema.of(type(first))
     if isinstance(first, dict):
         rows = [row for part in parts for row in part]
-        return infer_schema({name: [row.get(name) for row in rows] for name in first})
+        names = dict.fromkeys(name for row in rows for name in row)
+        return infer_schema({name: [row.get(name) for row in rows] for name in names})
     if first is None:
         raise SchemaError("`items` are empty, so their class is not known; allowed: with `event` or `schema`")
     raise SchemaError(f"an item is a {type(first).__name__}; allowed: events, dicts, or Batches")

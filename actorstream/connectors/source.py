@@ -63,7 +63,8 @@ class Source(Actor):
     `schema` (field name -> type); `event_time` (the field that is the event time) and `time_unit` (s, ms,
     us, ns); the runtime's `rate` (events/s), `max_out_of_orderness`, `idle_timeout`; `stream` and
     `streams` (the field that tells the input streams of a DGS program apart, and its values); `repeat`
-    (passes over the input; 0: without end), `count` (at most so many rows in all).
+    (passes over the input; 0: without end), `count` (at most so many rows in all). A source with its own `read` heeds
+    the last two itself.
 
     A live source whose event times are when things happened, by the wall clock, says `clocked = True`: rows come at most
     `max_out_of_orderness` after that, and it promises the clock less as much, so that it holds nobody up while
@@ -101,6 +102,9 @@ class Source(Actor):
     bad_rows: int = 0
     """Rows that did not parse and were dropped so far."""
 
+    _most_passes: int = 1
+    _most_rows: int | None = None
+    """`repeat` and `count` as this constructor got them: a subclass may use those names for something else."""
     _opened: list[str] | None = None
     _made_schema: Schema | None = None
     _dead: DeadRows | None = None
@@ -125,6 +129,7 @@ class Source(Actor):
         self.max_out_of_orderness, self.idle_timeout = max_out_of_orderness, idle_timeout
         self.stream, self.streams = stream, streams
         self.rate, self.repeat, self.count = rate, repeat, count
+        self._most_passes, self._most_rows = repeat, count
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -278,9 +283,10 @@ class Source(Actor):
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
-        from actorstream.connectors.checks import clock_problems, common_problems
+        from actorstream.connectors.checks import clock_problems, common_problems, live_problems
 
-        return common_problems(keys) + (clock_problems(cls, keys) if cls.clocked else [])
+        problems = common_problems(keys) + (clock_problems(cls, keys) if cls.clocked else [])
+        return problems + (live_problems(cls, keys) if cls.read is read_live else [])
 
 
 def read_events(self: Source, max_rows: int) -> Batch | None:

@@ -118,7 +118,7 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
                 "list them: `streams` in the source's table, `keys` or `classes` in the program",
             )
         )
-    source.repeat = 1
+    source.repeat = source._most_passes = 1
     names = list(source.partitions())
     found = Survey()
     try:

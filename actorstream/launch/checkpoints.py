@@ -52,4 +52,5 @@ class CheckpointRecord:
     def _write(self, number: int, states: Mapping[int, _Kept], *, ended: bool) -> None:
         job = self.job
         replicas = tuple(ReplicaState(each.actor, each.index, *states[each.id]) for each in job.plan.replicas)
-        self.store.write(Checkpoint(job.graph.name, self._actors, number, ended, replicas, self._programs))
+        made = (job.graph.name, self._actors, number, ended, replicas, self._programs, job.deploy.key_groups)
+        self.store.write(Checkpoint(*made))

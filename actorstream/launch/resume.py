@@ -39,7 +39,12 @@ def restore_job(job: Job) -> None:
     checkpoint = CheckpointStore(spec.path).latest()
     if checkpoint is not None:
         replicas = Counter(each.actor for each in job.plan.replicas)
-        check_fits(checkpoint, job.graph.name, parts_of(job.graph), replicas, spec.path)
+        by_key = any(
+            edge.route == "key" and replicas[edge.consumer] > 1 and edge.consumer not in job.programs
+            for edge in job.graph.edges
+        )
+        key_groups = job.deploy.key_groups if by_key else None
+        check_fits(checkpoint, job.graph.name, parts_of(job.graph), replicas, spec.path, key_groups)
         if checkpoint.programs:
             from actorstream.dgs.checkpoint_state import changes
 

@@ -11,10 +11,14 @@ from actorstream.topology.suggestions import listed
 
 
 def one_of(keys: dict[str, Any], ways: Sequence[str]) -> list[Problem]:
-    """The problem of keys of which not exactly one is given."""
+    """The problems of keys of which not exactly one is given, or of `native`'s own keys beside another one."""
     given = [way for way in ways if keys.get(way) not in (None, {}, [])]
     if len(given) == 1:
-        return []
+        return [
+            Problem(name, f"is given with `{given[0]}`, which does not use it", "beside `native`")
+            for name in ("columns", "returns")
+            if given != ["native"] and keys.get(name)
+        ]
     what = f"has {listed(given)}" if given else "is missing"
     where = given[1] if given else ways[0]
     return [Problem(where, what, f"one of {listed(ways)}")]

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.decode import MismatchError, decode_value, mismatched
-from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, OnError, Replicas, TopologySpec
+from actorstream.topology.spec import (
+    ACTOR_NAME,
+    NAME_ALLOWED,
+    ActorSpec,
+    InputSpec,
+    OnError,
+    Replicas,
+    TopologySpec,
+)
 from actorstream.topology.stream import Collected, Stream
 from actorstream.topology.suggestions import listed
 from actorstream.topology.written import Written
@@ -137,9 +145,7 @@ class Topology:
     ) -> Stream:
         name = name if name is not None else self._free_name(kind)
         if not ACTOR_NAME.fullmatch(name):
-            raise ConfigurationError(
-                Problem("actors", f"{name!r} is no name for an actor", "letters, digits, _ and -")
-            )
+            raise ConfigurationError(Problem("actors", f"{name!r} is no name for an actor", NAME_ALLOWED))
         if name in self.actors:
             hint = f"the topology has {listed(self.actors)}"
             raise ConfigurationError(

@@ -20,6 +20,7 @@ from actorstream.topology.modules import project_root
 from actorstream.topology.overrides import apply_overrides, split_overrides
 from actorstream.topology.spec import (
     ACTOR_NAME,
+    NAME_ALLOWED,
     RESERVED,
     ActorSpec,
     InputSpec,
@@ -96,9 +97,7 @@ def decode_topology(
 def _decode_actor(name: str, table: Any, written: Written, problems: list[Problem]) -> ActorSpec | None:
     path = ("actors", name)
     if not ACTOR_NAME.fullmatch(name):
-        problems.append(
-            written.problem(path, f"{name!r} is no name for an actor", "letters, digits, _ and -")
-        )
+        problems.append(written.problem(path, f"{name!r} is no name for an actor", NAME_ALLOWED))
     if not isinstance(table, dict):
         problems.append(written.problem(path, f"is {shown(table)}", "a table with at least the key type"))
         return None

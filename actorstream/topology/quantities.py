@@ -25,26 +25,40 @@ _BYTES = {"": 1, "b": 1} | {
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|min|s|m|h|d)\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
-DURATION_ALLOWED = 'a duration such as "10s", "50ms" or "1h30m" (units d, h, m, s, ms, us)'
+DURATION_ALLOWED = (
+    'a duration such as "10s", "50ms" or "1h30m" (units d, h, m, s, ms, us), in whole microseconds'
+)
 SIZE_ALLOWED = 'bytes, as a number or as text such as "64KiB", "4MiB", "1GB"'
 
 
 def parse_duration(text: str) -> timedelta:
-    """ "10s", "50ms", "1h30m", "0s" as a timedelta (resolution 1 µs); ValueError if it is none."""
-    total, at = 0.0, 0
+    """ "10s", "50ms", "1h30m", "0s" as a timedelta; ValueError if it is none, or has a part of a microsecond."""
+    nanoseconds = parse_nanoseconds(text)
+    if nanoseconds % 1000:
+        raise ValueError(f"{text!r} is not {DURATION_ALLOWED}")
+    try:
+        return timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:
+        raise ValueError(f"{text!r} is too long for {DURATION_ALLOWED}") from None
+
+
+def parse_nanoseconds(text: str) -> int:
+    """ "10s", "50ms", "1h30m", "400ns" in nanoseconds; ValueError if it is no duration, or has a part of a nanosecond."""
+    total, at = 0, 0
     stripped = text.strip()
     while at < len(stripped):
         found = _DURATION.match(stripped, at)
         if found is None:
             break
-        total += float(found.group(1)) * _NANOSECONDS[found.group(2)]
+        whole, _, decimals = found.group(1).partition(".")
+        part, rest = divmod(int(whole + decimals) * _NANOSECONDS[found.group(2)], 10 ** len(decimals))
+        if rest:
+            break
+        total += part
         at = found.end()
     if not stripped or at < len(stripped):
         raise ValueError(f"{text!r} is not {DURATION_ALLOWED}")
-    try:
-        return timedelta(microseconds=total / 1000)
-    except OverflowError:
-        raise ValueError(f"{text!r} is too long for {DURATION_ALLOWED}") from None
+    return total
 
 
 def parse_size(value: int | str) -> int:

@@ -70,7 +70,7 @@ def check_route(
         found.append(
             (path, f'route = "{route}" has no key', f"key = FIELD, FIELD being one of: {fields}", "")
         )
-    if route in ("forward", "shuffle", "broadcast", "global") and each.keys:
+    if (route in ("forward", "shuffle", "broadcast", "global") or ":" in route) and each.keys:
         message = f'is {shown(each.key)}, but route = "{route}" uses no key'
         found.append(((*path, "key"), message, 'no key, or route = "key"', ""))
     if (consumer.replicas > 1 or follows) and not _meet(route, key, together):

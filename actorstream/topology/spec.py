@@ -17,6 +17,7 @@ RESERVED = ("type", "inputs", "replicas", "outputs", "on_error")
 ROUTES = ("forward", "shuffle", "key", "range", "broadcast", "global")
 ORDERS = ("none", "serial", "timestamp", "dependency")
 ACTOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+NAME_ALLOWED = "letters, digits, _ and -, beginning with a letter or _"
 
 Replicas = Annotated[
     Annotated[int, Meta(ge=1, le=65535)] | Literal["auto"],

@@ -38,7 +38,7 @@ from actorstream.topology.schemas import (
     told_fields,
 )
 from actorstream.topology.serial import imply_serial
-from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
+from actorstream.topology.spec import ACTOR_NAME, NAME_ALLOWED, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
 from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.timestamp import imply_timestamp
@@ -213,7 +213,7 @@ class _Check:
         for number, each in enumerate(actor.inputs):
             if each.name and not ACTOR_NAME.fullmatch(each.name):
                 where = ("actors", actor.name, "inputs", number, "name")
-                self.problem(where, f"is {each.name!r}", "letters, digits, _ and -")
+                self.problem(where, f"is {each.name!r}", NAME_ALLOWED)
             if each.label in seen and each.from_:
                 path = ("actors", actor.name, "inputs", number)
                 hint = 'give one of them a name of its own: { from = "…", name = "…" }'

@@ -14,8 +14,10 @@ from actorstream.launch.run import run_spec
 from actorstream.plan.compile import available
 from actorstream.plan.registry import registry
 from actorstream.topology.available import check_deploy
+from actorstream.topology.decode import MismatchError, decode_value, mismatched
 from actorstream.topology.load import load_deploy
 from actorstream.topology.overrides import parse_override
+from actorstream.topology.spec import RESERVED, OnError, Replicas
 from actorstream.topology.validate import check_graph
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import CHECKPOINT, Ran, add_files, busiest, led_to
@@ -33,9 +35,10 @@ class BuiltTarget:
 
     Args:
         topology: which is left as it is; deploy, sets: as for `actorstream launch`, `actors.NAME.KEY` only where KEY is
-            a key of its own or `replicas`."""
+            a key of its own, `replicas` or `on_error`."""
 
     memory = True
+    no_console = "its lines go to this process's standard output"
 
     def __init__(
         self,
@@ -104,14 +107,19 @@ class BuiltTarget:
             if path[0] == "deploy":
                 continue
             name, key = str(path[1]) if len(path) == 3 else "", str(path[-1])
-            if path[0] != "actors" or name not in actors:
+            decided = {"replicas": Replicas, "on_error": OnError}.get(key)
+            if path[0] != "actors" or name not in actors or (decided is None and key in RESERVED):
                 raise ConfigurationError(
                     Problem(f"--set {text}", "is no key of an actor here", "actors.NAME.KEY=VALUE")
                 )
-            if key == "replicas":
-                actors[name].replicas = value
-            else:
+            if decided is None:
                 actors[name].keys[key] = value
+                continue
+            try:
+                decode_value(value, decided, path, spec.written)
+            except MismatchError as mismatch:
+                raise ConfigurationError(mismatched(mismatch, path, spec.written)) from None
+            setattr(actors[name], key, value)
         spec = copy.copy(spec)
         spec.actors = actors
         return spec

@@ -39,6 +39,7 @@ class KilledTarget:
         struck: processes that were killed so far."""
 
     memory = False
+    no_console = "a run that goes on may show lines twice"
 
     def __init__(
         self, topology: Path, deploy: Path | None, sets: Sequence[str], kills: int, seed: int
@@ -50,6 +51,10 @@ class KilledTarget:
         self.kills, self.seed = kills, seed
         self.struck = 0
         self._seconds = 1.0
+
+    @property
+    def note(self) -> str:
+        return f"{self.struck} processes were killed, and --resume went on"
 
     def graph(self, deployment: Deployment) -> Graph:
         return self.inner.graph(deployment)

@@ -49,6 +49,8 @@ class RunTarget(Protocol):
 
     memory: bool
     """Whether events of in-memory sinks can be had."""
+    no_console: str
+    """Why the lines of console-sinks are not compared; "": they are."""
 
     def graph(self, deployment: Deployment) -> Graph:
         """The checked graph; ConfigurationError lists what is wrong with it under this deployment."""
@@ -67,6 +69,7 @@ class FileTarget:
         topology, deploy, sets: as for that command."""
 
     memory = False
+    no_console = ""
 
     def __init__(self, topology: Path, deploy: Path | None = None, sets: Sequence[str] = ()) -> None:
         self.topology, self.deploy, self.sets = topology, deploy, list(sets)

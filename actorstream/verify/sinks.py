@@ -43,11 +43,12 @@ class SinkOutput(msgspec.Struct, frozen=True):
 
 
 def outputs(
-    graph: Graph, *, memory: bool, skip: Collection[str] = ()
+    graph: Graph, *, memory: bool, no_console: str = "", skip: Collection[str] = ()
 ) -> tuple[list[SinkOutput], list[str], list[Problem]]:
     """What is compared; notes on sinks that are not; and problems of those that must not run several times.
 
-    memory: whether events of in-memory sinks can be had (of a topology built in Python)."""
+    memory: whether events of in-memory sinks can be had (of a topology built in Python).
+    no_console: why the lines of console-sinks are not compared; "": they are."""
     found: list[SinkOutput] = []
     notes: list[str] = []
     problems = [
@@ -59,6 +60,8 @@ def outputs(
     for sink in graph.sinks():
         if sink.name in skip or sink.contract.destination == "nowhere":
             notes.append(f"{sink.name} is not compared")
+        elif sink.contract.destination == "console" and no_console:
+            notes.append(f"{sink.name} is not compared: {no_console}")
         elif sink.contract.destination == "console":
             alone = consoles == [sink.name] and sink.replicas == 1
             how: How = "sequence" if alone and is_settled(graph, sink.name) else "multiset"

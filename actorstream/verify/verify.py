@@ -17,6 +17,7 @@ from actorstream.transports.registry import load_transport
 from actorstream.verify.comparison import Difference, ReadLines, compare, counted
 from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
 from actorstream.verify.hints import check_ends, order_hints, time_hints
+from actorstream.verify.killed import KilledTarget
 from actorstream.verify.launches import FileTarget, Ran, RunTarget
 from actorstream.verify.result import Outcome, Verified
 from actorstream.verify.rows import parts_of, same_bytes
@@ -63,7 +64,7 @@ class Verification:
         seed: int = 0,
         fixed: Sequence[str] = (),
         skip: Collection[str] = (),
-        keep: Path | None = None,
+        keep: str | Path | None = None,
         first: bool = False,
         timeout: float | None = None,
         show: Callable[[Outcome, int], None] | None = None,
@@ -74,7 +75,7 @@ class Verification:
         self.vary = vary
         self.runs, self.seed, self.skip = runs, seed, skip
         self.fixed = [each.partition("=")[0].strip() for each in fixed]
-        self.keep, self.first, self.timeout = keep, first, timeout
+        self.keep, self.first, self.timeout = None if keep is None else Path(keep), first, timeout
         self.show = show or (lambda outcome, runs: None)
         self.begin = begin or (lambda deployment, runs: None)
 
@@ -83,7 +84,8 @@ class Verification:
         _check_counts(self.runs, self.asked)
         graph = self.target.graph(baseline(self._dimensions()))
         check_ends(graph)
-        found, notes, problems = outputs(graph, memory=self.target.memory, skip=self.skip)
+        memory, no_console = self.target.memory, self.target.no_console
+        found, notes, problems = outputs(graph, memory=memory, no_console=no_console, skip=self.skip)
         if not found and not problems:
             problems = [Problem("actors", "no sink leaves anything to compare", "csv-sink, jsonl-sink, …")]
         if problems:
@@ -257,6 +259,7 @@ def verify(
     *,
     deploy: str | Path | None = None,
     sets: Sequence[str] = (),
+    kills: int = 0,
     check: bool = True,
     **options: Any,
 ) -> Verified:
@@ -266,6 +269,7 @@ def verify(
         topology: a file, which is run by the command line; or a topology built in Python, or a function that builds it,
             which runs in this process and its forks.
         deploy, sets: as for `actorstream launch`.
+        kills: how many processes of each run but the baseline are killed; only of a file.
         check: whether to raise if they are not the same.
         options: those of `Verification`: workers, transports, batch_sizes, vary, runs, seed, skip, keep, first, timeout.
 
@@ -278,11 +282,17 @@ def verify(
     """
     file = None if deploy is None else Path(deploy)
     target: RunTarget
-    if isinstance(topology, (str, Path)):
+    if isinstance(topology, (str, Path)) and kills > 0:
+        target = KilledTarget(Path(topology), file, sets, kills, options.get("seed", 0))
+    elif isinstance(topology, (str, Path)):
         target = FileTarget(Path(topology), file, sets)
+    elif kills > 0:
+        raise ConfigurationError(Problem("kills", f"is {kills}", "0, unless the topology is a file"))
     else:
         from actorstream.verify.built import BuiltTarget
 
         target = BuiltTarget(topology, file, sets)
     found = Verification(target, fixed=sets, **options).run()
+    if isinstance(target, KilledTarget):
+        found.notes.append(target.note)
     return found.check() if check else found

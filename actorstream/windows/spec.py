@@ -13,7 +13,7 @@ import msgspec
 
 from actorstream.errors import Problem
 from actorstream.events.schema import TIME_UNITS
-from actorstream.topology.quantities import parse_duration
+from actorstream.topology.quantities import parse_nanoseconds
 from actorstream.topology.suggestions import did_you_mean, listed
 
 WINDOW_ALLOWED = 'a table such as { type = "tumbling", size = "10s" }'
@@ -75,13 +75,14 @@ def units_of(value: Any, unit: str) -> int | str:
     if isinstance(value, str):
         negative = value.strip().startswith("-")
         try:
-            found = parse_duration(value.strip().removeprefix("-"))
+            nanoseconds = parse_nanoseconds(value.strip().removeprefix("-"))
         except ValueError:
             return "is not a duration"
-        value = -found if negative else found
-    if not isinstance(value, timedelta):
+        nanoseconds = -nanoseconds if negative else nanoseconds
+    elif isinstance(value, timedelta):
+        nanoseconds = value // timedelta(microseconds=1) * 1000
+    else:
         return "is not a duration"
-    nanoseconds = value // timedelta(microseconds=1) * 1000
     units, rest = divmod(nanoseconds, TIME_UNITS[unit])
     if rest:
         return f"is not a whole number of {unit}, the unit of the input's event time"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actorstream.connectors.sink import Sink
-from actorstream.errors import OperatorError, WorkerDiedError
+from actorstream.errors import ConfigurationError, OperatorError, WorkerDiedError
 from actorstream.events.batch import Batch
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
@@ -115,6 +115,16 @@ def test_a_run_that_died_before_its_first_checkpoint_does_not_go_on_from_an_earl
     run(folder, resume=True)
     assert content(folder / "out.csv") == list(range(2 * ROWS + ROWS // 2))
     assert run(folder, resume=True).report["events_out"]["numbers"] == 0, "there is nothing left to do"
+
+
+def test_other_key_groups_are_refused_where_a_key_leads_to_several_replicas(folder: Path) -> None:
+    by_key = 'actors.halves.inputs=[{ from = "numbers", key = "value" }]'
+    run(folder, by_key)
+    with pytest.raises(ConfigurationError, match=r"with 128 key groups, and this run has 100.*set deploy"):
+        run(folder, by_key, "deploy.key_groups=100", resume=True)
+    assert run(folder, by_key, resume=True).report["events_out"]["numbers"] == 0
+    run(folder)
+    assert run(folder, "deploy.key_groups=100", resume=True).report["events_out"]["numbers"] == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

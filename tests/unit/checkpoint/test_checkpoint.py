@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, check_fits, check_share
 from actorstream.errors import ConfigurationError
@@ -44,6 +45,16 @@ def test_each_part_that_differs_is_named() -> None:
         "actor 'split': its type is filter, and was map when the checkpoint was made",
         "actor 'count': key n is 6, and was 5 when the checkpoint was made",
     ]
+
+
+@pytest.mark.parametrize(("kept", "now"), [(128, 128), (128, None), (None, 100), (None, None)])
+def test_key_groups_may_be_equal_or_unknown_or_of_no_use(kept: int | None, now: int | None) -> None:
+    check_fits(replace(KEPT, key_groups=kept), "wc", KEPT.actors, COUNTS, "state/", now)
+
+
+def test_other_key_groups_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="made with 128 key groups, and this run has 100"):
+        check_fits(replace(KEPT, key_groups=128), "wc", KEPT.actors, COUNTS, "state/", 100)
 
 
 def test_the_first_step_of_an_aggregate_that_is_there_or_not_is_the_deployments() -> None:

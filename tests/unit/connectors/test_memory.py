@@ -75,6 +75,25 @@ def test_count_and_repeat_without_end() -> None:
     assert rows(MemorySource([], event=Item, repeat=0)) == []
 
 
+@pytest.mark.parametrize("repeat", [0, 1, 2])
+def test_count_counts_the_rows_of_all_partitions_in_their_order(repeat: int) -> None:
+    for count in range(12):
+        items = {"x": ITEMS[:3], "y": [Batch.of_events(Item, ITEMS[3:])]}
+        expected = ITEMS[:3] * (repeat or 4) + ITEMS[3:] * repeat
+        assert rows(MemorySource(items, repeat=repeat, count=count)) == expected[:count]
+        found = []
+        for name in items:  # a replica each
+            source = MemorySource(items, repeat=repeat, count=count)
+            source.open([name])
+            found += rest(source)
+        assert found == expected[:count]
+
+
+def test_keys_that_only_later_dicts_have_are_fields() -> None:
+    found = rows(MemorySource({"x": [{"a": 1}], "y": [{"b": "x", "a": 2}]}))
+    assert [(each.a, each.b) for each in found] == [(1, None), (2, "x")]
+
+
 def test_items_without_a_class_are_a_problem() -> None:
     for items in ([], [1, 2], {"x": []}):
         assert [each.where for each in MemorySource.check({"items": items}, [], Path())] == ["items"]

@@ -68,6 +68,11 @@ def test_a_row_without_a_value_ends_the_run_unless_told_otherwise() -> None:
         ({"where": "kind == 'by'"}, "where", "'by' is not one of the categories of kind"),
         ({"where": "price > 1", "native": "math:sin"}, "native", "has where, native"),
         (
+            {"where": "price > 1", "columns": ["price"]},
+            "columns",
+            "is given with `where`, which does not use it",
+        ),
+        (
             {"native": "math:sin", "columns": ["price"]},
             "native",
             "'math:sin' is builtin_function_or_method sin",

@@ -268,6 +268,11 @@ def test_rows_are_spread_over_replicas_only_by_a_written_key() -> None:
         ({"aggregate": "summ(price)"}, "aggregate", "there is no aggregate 'summ'"),
         ({"aggregate": {"a": "sum(prise)"}}, "aggregate.a", "there is no field 'prise'"),
         ({"aggregate": "quantile(price, 2)"}, "aggregate", "quantile at 2"),
+        (
+            {"aggregate": "count()", "returns": {"n": "int"}},
+            "returns",
+            "is given with `aggregate`, which does not use it",
+        ),
         ({"aggregate": "quantile(price, 0.5)", "running": True}, "running", "of quantile"),
     ],
 )

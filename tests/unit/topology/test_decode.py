@@ -11,6 +11,7 @@ from actorstream.errors import Problem
 from actorstream.topology.conversion import MismatchError
 from actorstream.topology.decode import decode_struct, decode_value
 from actorstream.topology.deploy import Bytes
+from actorstream.topology.quantities import DURATION_ALLOWED
 from actorstream.topology.written import Written
 
 
@@ -50,7 +51,7 @@ def test_every_wrong_field_is_reported_and_the_others_are_kept() -> None:
         'o.size: is \'?\'; allowed: bytes, as a number or as text such as "64KiB", "4MiB", "1GB"',
         "o.from: is 5; allowed: text",
         "o.inner.sed: is not a key here; allowed: every, seed (did you mean 'seed'?)",
-        'o.inner.every: is missing; allowed: a duration such as "10s", "50ms" or "1h30m" (units d, h, m, s, ms, us)',
+        f"o.inner.every: is missing; allowed: {DURATION_ALLOWED}",
     ]
 
 

@@ -99,7 +99,7 @@ def test_a_topology_needs_actors(file: Path, text: str) -> None:
 @pytest.mark.parametrize("name", ["1st", "a.b", "with space", ""])
 def test_names_of_actors_are_words(file: Path, name: str) -> None:
     (found,) = wrong(file, f'[actors."{name}"]\ntype = "t"\n')
-    assert "is no name for an actor; allowed: letters, digits, _ and -" in found
+    assert "is no name for an actor; allowed: letters, digits, _ and -, beginning with a letter or _" in found
 
 
 def test_keys_of_a_deployment_are_sent_there(file: Path) -> None:

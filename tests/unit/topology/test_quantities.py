@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorstream.topology.quantities import format_size, parse_duration, parse_size
+from actorstream.topology.quantities import format_size, parse_duration, parse_nanoseconds, parse_size
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,26 @@ def test_durations_are_read(text: str, seconds: float) -> None:
     assert parse_duration(text) == timedelta(seconds=seconds)
 
 
-@pytest.mark.parametrize("text", ["", "10", "s", "10 seconds", "-1s", "1s2", "1,5s", "99999999999999d"])
+@pytest.mark.parametrize(
+    "text", ["", "10", "s", "10 seconds", "-1s", "1s2", "1,5s", "99999999999999d", "400ns", "1.5us"]
+)
 def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="10s"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [("1500ns", 1500), ("1.5us", 1500), ("1us 1ns", 1001), ("0.1d", 8_640_000_000_000)],
+)
+def test_nanoseconds_are_exact(text: str, nanoseconds: int) -> None:
+    assert parse_nanoseconds(text) == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["1.5ns", "0.0001us"])
+def test_a_part_of_a_nanosecond_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_nanoseconds(text)
 
 
 @given(st.integers(0, 3650), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59_999_999))

@@ -78,6 +78,7 @@ def test_a_function_of_a_module_is_a_route(read: Read, tmp_path: Path) -> None:
         ('{ from = "lines", key = "line", bounds = [1, "a"] }', "is [1, 'a']; allowed: ascending values of one type"),
         ('{ from = "lines", key = ["line", "line"], bounds = [1] }', "is ['line', 'line']; allowed: one field"),
         ('{ from = "lines", route = "key", key = "line", bounds = [1] }', 'is given, but route = "key" has no bounds'),
+        ('{ from = "lines", route = "json:dumps", key = "line" }', 'is \'line\', but route = "json:dumps" uses no key'),
         ('{ from = "lines", route = "json:dumsp" }', "'json' has no 'dumsp'"),
         ('{ from = "lines", route = "json:__doc__" }', "allowed: a function (batch, replicas)"),
         ('{ from = "lines", key = ["line", "lnie"] }', "has no field 'lnie'; allowed: line (did you mean 'line'?)"),

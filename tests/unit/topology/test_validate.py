@@ -280,7 +280,8 @@ def test_a_hook_of_the_life_cycle_takes_no_input(problems: Problems, tmp_path: P
 
 def test_names_of_inputs_are_words(problems: Problems) -> None:
     text = LINES + actor("p", "passing", 'inputs = [{ from = "lines", name = "a b" }]')
-    assert problems(text) == [(6, "actors.p.inputs[0].name: is 'a b'; allowed: letters, digits, _ and -")]
+    allowed = "letters, digits, _ and -, beginning with a letter or _"
+    assert problems(text) == [(6, f"actors.p.inputs[0].name: is 'a b'; allowed: {allowed}")]
 
 
 def test_orders_that_are_promised_but_not_there_are_a_clear_problem(problems: Problems) -> None:

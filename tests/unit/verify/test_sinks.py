@@ -156,6 +156,7 @@ def test_several_consoles_are_one_output_whose_lines_mix_and_null_sinks_are_none
     ((alone,), notes, _) = outputs(checked(topology), memory=False)
     assert (alone.sink, alone.kind, alone.how) == ("one", "console", "sequence")
     assert notes == ["none is not compared"]
+    assert outputs(checked(topology), memory=False, no_console="why")[1][0] == "one is not compared: why"
     rows.into("console-sink", name="two")
     ((both,), _, _) = outputs(checked(topology), memory=False)
     assert (both.sink, both.how) == ("one and two", "multiset")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from actorstream.windows.spec import WindowSpec, parse_window
+from actorstream.windows.spec import WindowSpec, parse_window, units_of
 
 
 def spec_of(table, unit="ms", lateness=None):
@@ -20,6 +20,13 @@ def test_durations_become_units_of_the_event_time():
     assert spec_of(table) == WindowSpec("sliding", 10_000, 1_000, 0, 500)
     assert spec_of(table, "us") == WindowSpec("sliding", 10_000_000, 1_000_000, 0, 500_000)
     assert spec_of({"type": "tumbling", "size": 60}, "s") == WindowSpec("tumbling", 60, 60)
+
+
+def test_nanoseconds_are_not_rounded():
+    assert units_of("1500ns", "ns") == 1500
+    assert units_of("-400ns", "ns") == -400
+    assert spec_of({"type": "tumbling", "size": "400ns", "allowed_lateness": "1ns"}, "ns").lateness == 1
+    assert units_of("400ns", "us") == "is not a whole number of us, the unit of the input's event time"
 
 
 def test_an_offset_counts_from_the_nearest_window_start():
