@@ -78,8 +78,8 @@ class FifoInbox(Inbox):
         return batch if self.idleness is None else self.idleness.took(lane, batch)
 
     def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
-        if rest is not None:
-            return None
+        if rest is not None or self.alignment.barrier is not None:
+            return None  # after a resume, rows below a promise from behind the barrier may come here
         frontier = self._next_frontier()
         if frontier is None and self.idleness is not None and self._promised is None:
             self.idleness.rest()

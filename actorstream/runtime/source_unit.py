@@ -10,7 +10,7 @@ from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.operator_errors import operator_error, promised
-from actorstream.connectors.source import batch_of
+from actorstream.connectors.source import NO_MORE, batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.fast_paths.source import direct_sender
@@ -283,10 +283,7 @@ class SourceUnit(Unit):
     def _end_of_input(self) -> Status:
         self._send_dead()  # of rows behind the last that parsed
         if self.promises:
-            if self.worker.job.idles and self.one_partition and self.watermarks is not None:
-                # `finish` promises the end of time at once: this is the last time that means something
-                self.head.advance(self.watermarks.watermark(self.source.origin))
-            self.promise()
+            self.promise(ends=True)
         return self.spawn(self.finish())
 
     def _send(self, batch: Batch | None, entered: int, spent: int) -> Status:
@@ -350,13 +347,15 @@ class SourceUnit(Unit):
         if self.pace is not None:
             self.pace.sent += rows
 
-    def promise(self) -> None:
-        """Advances the frontier to what the source can promise now."""
+    def promise(self, *, ends: bool = False) -> None:
+        """Advances the frontier to what the source can promise now. `ends`: its input has ended."""
         if self.chain is not None:
             self.chain.settle()
         bound = promised(
             self.head.name, self.head.replica, self.source.lower_bound, self.clock(), nothing=True
         )
+        if (ends or bound == NO_MORE) and self.worker.job.idles and self.watermarks is not None:
+            self.head.advance(self.watermarks.last())  # consumers may wait for a time before the end of time
         if bound is not None:
             self._promised = max(self._promised, bound)
             self.head.advance(bound)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from actorstream.topology.event_time import timed_inputs
 from actorstream.topology.graph import Edge, Graph, GraphActor
 from actorstream.topology.schemas import keyed_by
 from actorstream.topology.serial import BASE, ORDINAL, POSITION, rows_reach
@@ -176,6 +177,7 @@ class _Region:
                     found.append((asked, message, allowed, hint))
         for name in {edge.consumer for edge in self.edges.values()}:
             self._check_units(name, found)
+            self._check_sides(self.actors[name], found)
         numbering = {
             edge.producer for each in self.actors.values() for edge in each.inputs if edge.order == "serial"
         }
@@ -216,6 +218,21 @@ class _Region:
                     "an actor of yours whose output class has the other __time_unit__ converts one of them",
                 )
             )
+
+    def _check_sides(self, actor: GraphActor, found: list[tuple[Edge, str, str, str]]) -> None:
+        """An actor hears the event time of its sequence alone, which says nothing of rows that come beside it."""
+        if not actor.contract.uses_event_time:
+            return
+        for edge in timed_inputs(actor, self.actors):
+            if edge.index not in self.edges and edge.order == "none":
+                message = (
+                    f"{actor.name!r} goes by event time and has other inputs in timestamp order, so that rows of "
+                    f"{edge.source!r} would be late"
+                )
+                hint = f'say order = "timestamp" at {edge.source!r} too, or at no input of {actor.name!r}'
+                if edge.output.startswith("late"):
+                    hint = "give late rows a consumer of their own"
+                found.append((edge, message, "one order for all its inputs", hint))
 
     # -- what rows carry
 

@@ -66,3 +66,7 @@ class PartitionWatermarks:
         """What the partition promises now: no row in time is below it."""
         greatest = self._greatest.get(partition)
         return NOTHING if greatest is None else max(greatest - self.out_of_orderness, NOTHING)
+
+    def last(self) -> int:
+        """The greatest watermark of all partitions: what they have promised once all of them have ended."""
+        return max(map(self.watermark, self._greatest), default=NOTHING)

@@ -243,6 +243,47 @@ def _behind(script: Script) -> Script:
     return script[at + 1 :]
 
 
+@pytest.mark.parametrize("order", ["none", "causal"])
+def test_a_promise_from_behind_a_barrier_is_made_behind_it(order: str) -> None:
+    """After a resume the rows between may come here, though they did not in this run."""
+    first: Script = [data((10, 0)), mark(FrameKind.BARRIER, BARRIER), Promise(0, 150)]
+    channels = channels_of([first, [Promise(0, 300), mark(FrameKind.BARRIER, BARRIER)]])
+    inbox = MAKERS[order](channels)
+    channels[0].arrive(3)
+    channels[1].arrive(1)
+    trace: Trace = []
+    drain(inbox, trace)
+    assert inbox.follow(None, resting=True) is None
+    channels[1].arrive(1)
+    drain(inbox, trace)
+    assert trace == [("row", 0), ("barrier", BARRIER)]
+    assert inbox.follow(None, resting=True) == 150
+
+
+def test_a_promise_from_behind_a_barrier_of_a_side_input_is_made_behind_it() -> None:
+    """Where the other input is serial, whose promises travel among its rows."""
+
+    def numbered(serial: int, row: tuple[int, int]) -> Script:
+        time = Frame(FrameKind.HEARTBEAT, serial=serial, max_time=300)
+        return [data(row, serial=serial), time, Promise(SERIAL_WORD, serial + 1)]
+
+    barrier = mark(FrameKind.BARRIER, BARRIER)
+    rows, side = channels_of(
+        [[*numbered(0, (10, 0)), barrier, *numbered(1, (20, 1))], [barrier, Promise(0, 150)]]
+    )
+    lanes = [*lanes_of([rows], word=SERIAL_WORD), InLane(1, "side", side, lambda frame: frame.payload)]
+    how = NumberedInput(("_position",), 0, SCHEMA)
+    inbox = SerialInbox(lanes, [how, None], Numbering(1), merging=False, follows=True)
+    side.arrive(2)
+    given: list[tuple[Step, int]] = []
+    for arrives in (3, 4):
+        rows.arrive(arrives)
+        while (step := inbox.next()) is not Step.NOTHING:
+            given.append((step, inbox.time if step is Step.TIME else inbox.barrier))
+    steps = [(Step.ROWS, 0), (Step.BARRIER, BARRIER), (Step.ROWS, BARRIER), (Step.TIME, 150)]
+    assert [each for each in given if each[0] is not Step.AGAIN] == steps
+
+
 @pytest.mark.parametrize("order", MAKERS)
 def test_nothing_is_given_while_nothing_has_arrived(order: str) -> None:
     inbox = MAKERS[order](channels_of([[mark(FrameKind.END)], [mark(FrameKind.END)]]))

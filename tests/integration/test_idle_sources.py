@@ -20,7 +20,7 @@ import pytest
 
 from actorstream import Topology
 from actorstream.actors.actor import Actor
-from actorstream.connectors.source import Source
+from actorstream.connectors.source import NO_MORE, Source
 from actorstream.events.batch import Batch
 from tests.integration.parts import Collect, Number, Pass, numbers
 from tests.integration.pooled import Times
@@ -73,6 +73,28 @@ class Polled(Told):
         rows, self.first = self.first or self.then, []
         self.then = [] if rows is self.then else self.then
         return numbers(np.array(rows))
+
+
+class Finite(Source):
+    """Rows of three partitions, one after the other. `says_so`: it promises the end of time before `read` returns None."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, says_so: bool) -> None:
+        self.says_so = says_so
+        self.left = [[1, 25], [12], []]
+
+    def partitions(self) -> list[str]:
+        return [str(number) for number in range(len(self.left))]
+
+    def read(self, max_rows: int) -> Batch | None:
+        if not self.left:
+            return None
+        self.origin, rows = 3 - len(self.left), self.left.pop(0)
+        return numbers(np.array(rows, np.int64))
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        return None if self.left or not self.says_so else NO_MORE
 
 
 class Halting(Source):
@@ -185,6 +207,24 @@ def test_a_source_that_answers_nothing_yet_is_silent_too(deploy: dict[str, Any])
         run = topology.run(**deploy)
     assert counted(run["out"]) == {10: 1, 20: 1, 30: 2}
     assert run["too-late"] == [(3, 3)]
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("says_so", [False, True])
+def test_windows_of_an_ended_source_of_several_partitions_come_out_while_another_is_silent(
+    deploy: dict[str, Any], says_so: bool
+) -> None:
+    """It keeps the greatest watermark of its partitions."""
+    with pipe() as (hears, told):
+        topology = Topology()
+        ended = topology.source(Finite, name="ended", says_so=says_so)
+        silent = topology.source(Told, name="silent", hears=hears, first=[], then=[3, 27], idle_timeout=SOON)
+        windows = topology.actor("windows", "aggregate", [ended, silent], **WINDOWS)
+        windows.into(TellsAtWindow, name="out", told=told, end=20)
+        windows.late.into(Collect, name="too-late")
+        run = topology.run(**deploy)
+    assert counted(run["out"]) == {10: 1, 20: 1, 30: 2}
+    assert run["too-late"] == [(3, 0)]
 
 
 @EVERYWHERE

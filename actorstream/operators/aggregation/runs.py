@@ -60,12 +60,13 @@ class KeyRuns:
         if window is not None and not self.counted:
             gap = window.gap
         self._gap, self._lateness = gap, 0 if window is None else window.lateness
+        self._size = window.size if window is not None and self.counted else 0
         self.sessions = Sessions(
             definition.hows,
             layout.program,
             gap=gap,
             lateness=self._lateness,
-            size=window.size if window is not None and self.counted else 0,
+            size=self._size,
             timed=self.timed,
         )
         self._inputs = AggregateInputs(
@@ -161,15 +162,15 @@ class KeyRuns:
         end = last + 1 if self.counted else last + self._gap
         time = None
         if self.timed:
-            time = self._counted_time(last, bound) if self.counted else end - 1
+            time = self._counted_time(own[:, 0], last, bound) if self.counted else end - 1
         return self._rows.batches(groups, which, own, (start, end), time)
 
-    def _counted_time(self, last: np.ndarray, bound: int) -> np.ndarray:
-        """Event times of count windows, which do not depend on when watermarks came: that of the last row where it
-        filled the window, when the key was let go of, or the end."""
-        if bound == NOTHING:
-            return np.maximum(last, self._frontier)
-        return np.full(len(last), AT_END) if bound == EVERYTHING else last + self._gap
+    def _counted_time(self, rows: np.ndarray, last: np.ndarray, bound: int) -> np.ndarray:
+        """Event times of count windows with so many rows, which do not depend on when watermarks came: that of the last
+        row where it filled the window, when the key was let go of (by a watermark or by its next row), or the end."""
+        if bound == EVERYTHING:
+            return np.full(len(last), AT_END)
+        return np.maximum(np.where(rows < self._size, last + self._gap, last), self._frontier)
 
     # -- state
 

@@ -154,7 +154,8 @@ class SerialInbox(Inbox):
         if self.numbered[lane.index] is not None:
             return self._times[lane.index]
         frontier = lane.frontier()
-        return FRONTIER_MIN if lane.channel.waiting() else frontier
+        # what a lane promises behind a barrier is not for the checkpoint
+        return FRONTIER_MIN if lane.held or lane.channel.waiting() else frontier
 
 
 def _merged(pieces: list[Piece]) -> list[tuple[Batch, str]]:

@@ -165,6 +165,8 @@ def test_a_sum_that_int64_cannot_hold_is_a_result_without_a_value():
     [
         ("aggregate", {"window": TUMBLING, "aggregates": {"n": "count()"}}),
         ("aggregate", {"window": {"type": "session", "gap": "1s"}, "aggregates": {"n": "count()"}}),
+        ("aggregate", {"window": {"type": "count", "size": 5}, "aggregates": {"n": "count()"}}),
+        ("aggregate", {"ttl": "1s", "aggregates": {"n": "count()"}}),
         ("top", {"window": TUMBLING, "by": "key", "n": 5}),
         ("join", {"window": TUMBLING, "on": "key"}),
         ("asof-join", {"by": "key"}),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from actorstream import Event, Topology
 from tests.unit.operators.aggregate_model import AGGREGATES, Row, groups
 from tests.unit.operators.test_aggregate import aggregated
+from tests.unit.operators.test_aggregate_updates import Fed
 from tests.unit.operators.timed import NOT_BEHIND, values, watermarks
 
 TEXTS = [text for text in AGGREGATES if not text.startswith(("first", "last"))]
@@ -167,6 +168,26 @@ def test_a_count_window_that_waits_longer_than_its_ttl_comes_out_with_what_it_ha
     parts = {"0": [Row(ts, "a", 0, 0.0, ts, "") for ts in (0, 1, 30, 31, 32, 33)]}
     found = aggregated(parts, ["key"], ["sum(number)"], window={"type": "count", "size": 3}, ttl="10ms")[0]
     assert found == [(0, 2, "a", 1), (30, 33, "a", 93), (33, 34, "a", 33)]
+
+
+@pytest.mark.parametrize("heartbeats", [False, True])
+def test_the_time_of_a_count_window_that_its_ttl_ends_does_not_depend_on_batches_and_heartbeats(heartbeats):
+    """Whether the next row of the key ends it or a watermark."""
+    rows = [(0, 1, 1), (1, 2, 1), (20_000, 2, 1), (20_001, 1, 1)]
+    fed = Fed(window={"type": "count", "size": 3}, ttl="10s")
+    made: list[Any] = []
+    for batch in [[row] for row in rows] if heartbeats else [rows]:
+        made += fed.actor.on_batch(fed.batch(*batch))
+        made += fed.actor.on_heartbeat(batch[-1][0]) if heartbeats else []
+    assert sorted(time for each in made for time in each.event_times().tolist()) == [10_000, 10_001]
+
+
+def test_a_count_window_of_a_row_that_is_behind_has_no_time_below_what_was_promised():
+    fed = Fed(window={"type": "count", "size": 3}, ttl="10s")
+    assert fed.watermark(30_000) == []
+    assert fed.rows((5_000, 1, 1), mark=30_000) == []
+    (made,) = fed.actor.on_heartbeat(40_000)
+    assert made.event_times().tolist() == [30_000]
 
 
 def test_without_a_window_an_idle_key_comes_out_and_begins_anew():

@@ -36,6 +36,9 @@ class Fed:
 
     def rows(self, *rows: tuple[int, int, int], mark: int | None = None) -> list[tuple[Any, ...]]:
         """Gives rows (time, key, number), which may be behind the watermark `mark`."""
+        return listed(self.actor.on_batch(self.batch(*rows, mark=mark)))
+
+    def batch(self, *rows: tuple[int, int, int], mark: int | None = None) -> Batch:
         events = [Row(ts, None, other, None, number, "") for ts, other, number in rows]
         batch = Batch.of_columns(
             Schema.of(Row),
@@ -43,7 +46,7 @@ class Fed:
         )
         if mark is not None:
             batch = batch.with_system(_watermark=[mark] * len(rows))
-        return listed(self.actor.on_batch(batch))
+        return batch
 
     def watermark(self, frontier: int) -> list[tuple[Any, ...]]:
         return listed(self.actor.on_heartbeat(frontier))

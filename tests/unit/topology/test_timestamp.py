@@ -88,6 +88,22 @@ def serial_beside() -> Topology:
     return rows.ordered("timestamp").into(Collect, name="sink")
 
 
+def join(*, both: bool, late: bool = False) -> Topology:
+    topology = Topology("join")
+    left, right = (topology.source(Ticks, name=name) for name in ("left", "right"))
+    other = right.late if late else right.ordered("timestamp") if both else right
+    keys = {"on": "key", "window": {"type": "tumbling", "size": 10}}
+    return left.ordered("timestamp").through("join", other, name="joined", **keys).into(Collect, name="sink")
+
+
+def beside() -> Topology:
+    return join(both=False)
+
+
+def late_beside() -> Topology:
+    return join(both=False, late=True)
+
+
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
@@ -95,6 +111,8 @@ def serial_beside() -> Topology:
         (late, ["'rows.late'", "do not ascend", 'order = "none"']),
         (units, ["different units", "'rows' in ms", "'seconds' in s", "one time_unit"]),
         (serial_beside, ["'rows' has consumers in serial order too", "one of the two orders"]),
+        (beside, ["actors.joined.inputs[1].order", "rows of 'right' would be late", "at 'right' too"]),
+        (late_beside, ["'right.late' would be late", "a consumer of their own"]),
         (serial_on_the_way, ["'passed', on the way to 'sink', has input in serial order", "timestamp"]),
     ],
 )
@@ -105,6 +123,14 @@ def test_what_has_no_sequence_by_time_is_refused_with_the_next_step(
         graph_of(make())
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_input_without_order_beside_the_sequence_is_for_actors_that_do_not_go_by_event_time() -> None:
+    topology = Topology("both")
+    first, second = (topology.source(Ticks, name=name) for name in ("first", "second"))
+    first.ordered("timestamp").through(Both, second, name="both").into(Collect, name="sink")
+    for made in (topology, join(both=True)):
+        assert "timestamp" in {edge.order for edge in graph_of(made).edges}
 
 
 def test_everything_on_the_way_is_in_that_order_too_and_nothing_beside_it() -> None:

@@ -37,6 +37,14 @@ def test_a_row_is_behind_if_it_is_below_the_watermark_of_its_own_partition(batch
     assert answered == {partition: by_definition(times, slack) for partition, times in seen.items()}
 
 
+def test_once_all_partitions_have_ended_the_greatest_of_their_watermarks_counts():
+    marks = PartitionWatermarks(3)
+    assert marks.last() == NOTHING
+    for partition, time in enumerate((5, 20, 9)):
+        marks.observe(partition, np.array([time], np.int64))
+    assert marks.last() == 17
+
+
 def test_a_row_below_what_its_source_has_promised_is_behind_that():
     marks = PartitionWatermarks(10)
     assert marks.observe(0, np.array([100, 105], np.int64), promised=100) is None
