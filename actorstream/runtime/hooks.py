@@ -12,7 +12,8 @@ from itertools import chain
 from types import GeneratorType
 from typing import Any
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.awaited import Awaited
+from actorstream.actors.operator_errors import operator_error, stopped
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
@@ -61,23 +62,20 @@ class Outbox(Emitter):
         """Takes what a hook has returned: an event, a batch, several of them, or nothing."""
         if result is None:
             return
-        if (
-            type(result) not in BATCHES
-            and not isinstance(result, NO_SEVERAL)
-            and isinstance(result, Iterable)
-        ):
+        if type(result) in BATCHES or isinstance(result, NO_SEVERAL) or not isinstance(result, Iterable):
+            self.emit(result, "default")
+        else:
             for item in result:
                 self.gather(item)
-        else:
-            self.emit(result, "default")
 
     async def gather_awaited(self, result: Any) -> None:
         """The same for what a hook that awaits has returned: its coroutine, or what it yields."""
-        if isinstance(result, AsyncIterator):
-            async for item in result:
-                self.gather(item)
-        else:
-            self.gather(await result)
+        with Awaited():
+            if isinstance(result, AsyncIterator):
+                async for item in result:
+                    self.gather(item)
+            else:
+                self.gather(await result)
 
     def mark(self) -> tuple[int, dict[str, int]]:
         """A point to go back to with `rollback`."""
@@ -116,13 +114,6 @@ class Outbox(Emitter):
         for events in self.events.values():
             events.clear()
         return found
-
-
-def stopped() -> RuntimeError:
-    """The error in place of a StopIteration of a hook, which `map` takes for the end of the events."""
-    return RuntimeError(
-        "the hook raised StopIteration, as next() does where nothing is left; give next() a default"
-    )
 
 
 class EventCall:
