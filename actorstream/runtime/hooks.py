@@ -178,7 +178,7 @@ class EventCall:
             try:
                 if type(out) is EventColumns:
                     assert loop is not None
-                    loop(some, *out.values)
+                    out.gather(loop, some)
                 elif self._yields:
                     out.extend(some)
                 else:
