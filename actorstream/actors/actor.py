@@ -168,7 +168,14 @@ class Actor:
         return self.context.allocate(event, rows)
 
     def set_timer(self, name: str, *, after: float = 0.0, every: float | None = None) -> None:
-        """Calls `on_timer(name)` after `after` seconds, then every `every` seconds. Replaces a timer of that name."""
+        """Calls `on_timer(name)` after `after` seconds, then every `every` seconds. Replaces a timer of that name.
+
+        ActorError: `after` is below 0, or `every` is not above 0."""
+        if not after >= 0 or (every is not None and not every > 0):
+            raise ActorError(
+                f"actor {self.name!r}: timer {name!r} has after={after!r}, every={every!r}; "
+                "allowed: after at least 0 seconds, every more than 0 seconds or None"
+            )
         self.context.set_timer(name, after, every)
 
     def cancel_timer(self, name: str) -> None:

@@ -46,7 +46,7 @@ class ControlContext:
         raise ActorError(f"actor {self.name!r}: an actor of a System has no input that could be late")
 
     def set_timer(self, name: str, after: float, every: float | None) -> None:
-        self._cell.timers.set(name, after, every, self.name)
+        self._cell.timers.set(name, after, every)
 
     def cancel_timer(self, name: str) -> None:
         self._cell.timers.cancel(name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EVENT_PREVIEW = 2000
 """Characters of a value that an error shows."""
-ENGINE = ("/actorstream/runtime/", "/actorstream/plan/")
+ENGINE = ("/actorstream/runtime/", "/actorstream/plan/", "/actorstream/actors/awaited.py")
 """Rooms whose lines a traceback leaves out."""
 PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
@@ -56,6 +56,13 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
         lines = []
     title = str(error) if isinstance(error, ActorstreamError) else described(error)
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
+
+
+def stopped() -> RuntimeError:
+    """The error in place of a StopIteration of a hook, which `map` takes for the end of the events."""
+    return RuntimeError(
+        "the hook raised StopIteration, as next() does where nothing is left; give next() a default"
+    )
 
 
 def promised(actor: str, replica: int, hook: Callable[[int], Any], at: int, *, nothing: bool = False) -> Any:

@@ -95,7 +95,10 @@ class Supervisor:
             return Decision(
                 "escalate", why=f"more than {rules.max_restarts} restarts within {rules.within:g} s"
             )
-        delay = min(rules.max_backoff, rules.backoff * rules.factor ** len(restarts))
+        try:
+            delay = min(rules.max_backoff, rules.backoff and rules.backoff * rules.factor ** len(restarts))
+        except OverflowError:
+            delay = rules.max_backoff
         restarts.append(now)
         return Decision("restart", delay)
 

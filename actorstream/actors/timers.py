@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actorstream.actors.clock import TimerHandle, TimeSource
-from actorstream.errors import ActorError
 
 
 class Timer:
@@ -41,12 +40,7 @@ class Timers:
         self._ring = ring
         self._timers: dict[str, Timer] = {}
 
-    def set(self, name: str, after: float, every: float | None, owner: str) -> None:
-        if not after >= 0 or (every is not None and not every > 0):
-            raise ActorError(
-                f"actor {owner!r}: timer {name!r} has after={after!r}, every={every!r}; "
-                "allowed: after at least 0 seconds, every more than 0 seconds or None"
-            )
+    def set(self, name: str, after: float, every: float | None) -> None:
         self.cancel(name)
         timer = self._timers[name] = Timer(name, self._clock.time() + after, every)
         timer.alarm = self._clock.call_at(timer.due, self._due, timer)

@@ -59,6 +59,21 @@ class EventCodec:
         )
 
 
+def lost_fields(schema: Schema, event: Any) -> SchemaError | None:
+    """The error of an event that is none of `schema` and has fields that `schema` lacks; None: nothing of it would be lost.
+
+    The class of a schema that has none of its own is made where it is asked for, so that equal fields are enough."""
+    user = schema.user
+    if type(event) is user._class or isinstance(event, user._class or ()):
+        return None
+    if {*getattr(event, "__struct_fields__", ())} <= {*user.names()}:
+        return None
+    return SchemaError(
+        f"{event!r} is not of class {user.name}, so that fields of it would be lost; declare its class in `outputs` or as the "
+        "hook's return annotation"
+    )
+
+
 def rows_of(schema: Schema) -> EventCodec:
     """The compiled functions of `schema`, made on first use."""
     found = schema._rows

@@ -13,6 +13,7 @@ from typing import Any
 
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.event_codec import lost_fields
 from actorstream.events.schema import Schema
 
 MOST_FIELDS = 4
@@ -21,14 +22,18 @@ MOST_FIELDS = 4
 # for loops, since the interpreter inlines a call of Python by Python: with one field 15 ns less an event than
 # list.extend(map(hook, events)) and a comprehension behind it (benchmark `python-map`, event-int)
 _LOOPS = {
-    "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the result
+    "one of one field": (  # 5 ns less without a name for the result, which only the first one has
+        "for event in events:\n  result = {call}\n  {read}\n  break\n else:\n  return result\n"
+        " for event in events:\n  _0.append({call}.{name})"
+    ),
     "one": "for event in events:\n  result = {call}\n  {read}",
     "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
     "generator": "for result in events:\n  {read}",  # its results, by chain and map: no slower than two loops
 }
 
-Loop = Callable[..., None]
-"""(events, values of the first field, of the second, ...); of a generator the events that it yields."""
+Loop = Callable[..., Any]
+"""(iterator of events, values of the first field, of the second, ...) -> one of the results, or None; of a generator the events
+that it yields."""
 
 
 def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None:
@@ -47,7 +52,7 @@ def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None
     else:
         start, call = (hook, None), "hook(event)"
     body = _LOOPS[shape].format(call=call, read=read, name=name)
-    exec(f"def loop(hook, me, events, {targets}):\n {body}", made)
+    exec(f"def loop(hook, me, events, {targets}):\n result = None\n {body}\n return result", made)
     return partial(made["loop"], *start)
 
 
@@ -63,8 +68,18 @@ class EventColumns:
     def __len__(self) -> int:
         return len(self.values[0])
 
+    def gather(self, loop: Loop, events: Any) -> None:
+        """Runs a loop; SchemaError if results are of another class and have fields more."""
+        result = loop(events, *self.values)
+        wrong = None if result is None else lost_fields(self.schema, result)
+        if wrong is not None:
+            raise wrong
+
     def append(self, event: Any) -> None:
-        """Reads one event; SchemaError if it lacks a field."""
+        """Reads one event; SchemaError if it is of another class and lacks a field or has one more."""
+        wrong = lost_fields(self.schema, event)
+        if wrong is not None:
+            raise wrong
         try:
             row = [getattr(event, name) for name in self.schema.names()]
         except AttributeError:
@@ -96,8 +111,10 @@ class EventColumns:
         return SchemaError(f"emitted a {type(event).__name__}: {event!r}; allowed: {self.schema.name}")
 
     def stranger_in(self, error: Exception) -> SchemaError | None:
-        """That error, if a loop raised `error` when it read a hook's result; None: the hook raised it."""
-        inner = error.__traceback__ and error.__traceback__.tb_next
-        if inner is None or inner.tb_next is not None or not isinstance(error, AttributeError):
-            return None
-        return self.stranger(error.obj)
+        """The error of a result, if `gather` raised `error`, or its loop when it read one; None: the hook raised it."""
+        trace, depth = error.__traceback__, 0
+        while trace is not None:
+            trace, depth = trace.tb_next, depth + 1
+        if depth == 2 and isinstance(error, SchemaError):
+            return error
+        return self.stranger(error.obj) if depth == 3 and isinstance(error, AttributeError) else None

@@ -6,7 +6,7 @@ import asyncio
 import resource
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -130,27 +130,37 @@ def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResul
 
 
 def _run_in_own_loop(coroutine: Any) -> RunResult:
-    """Runs a coroutine to its end, in another thread if this one already has a running loop (a notebook)."""
+    """Runs a coroutine to its end, in another thread if this one already has a running loop (a notebook). What interrupts this
+    thread ends the run at once; nothing is committed."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(coroutine)
-    box: list[Any] = []
+    runner = asyncio.Runner(loop_factory=new_event_loop)
+    loop = runner.get_loop()
+    task: asyncio.Task[RunResult] = loop.create_task(coroutine)
+    ended = threading.Event()  # Python 3.11 takes a thread for ended once a `join` of it was interrupted
 
     def target() -> None:
         try:
-            with asyncio.Runner(loop_factory=new_event_loop) as runner:
-                box.append(runner.run(coroutine))
-        except BaseException as error:
-            box.append(error)
+            with runner, suppress(BaseException):  # the task keeps it
+                loop.run_until_complete(task)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=target, name="actorstream-run")
-    thread.start()
-    thread.join()
-    if isinstance(box[0], BaseException):
-        raise box[0]
-    return box[0]
+    try:
+        thread.start()
+        ended.wait()
+    except BaseException:  # KeyboardInterrupt: the cell was interrupted, or the program
+        with suppress(RuntimeError):  # the run has just ended, and the loop is closed
+            loop.call_soon_threadsafe(task.cancel)
+        ended.wait()
+        raise
+    finally:
+        thread.join()
+    return task.result()
 
 
 def run_topology(topology: Topology, **deploy: Any) -> RunResult:

@@ -14,6 +14,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 
+_SEVERAL = frozenset((list, tuple, types.GeneratorType))
+"""Types of results that are gathered item by item."""
+
 
 def hook_for(actor: Actor, input_name: str) -> tuple[Callable[..., Any], bool]:
     """The hook that takes `input_name`, and whether it takes batches: on_NAME, else on_batch, else on_event."""
@@ -67,15 +70,16 @@ def collector(shape: str) -> Callable[[list[Any], Iterable[Any]], None]:
     if shape in ("generator", "many"):
         return lambda out, results: out.extend(chain.from_iterable(filter(None, results)))
 
-    def look(out: list[Any], results: Iterable[Any]) -> None:
-        start = len(out)
-        try:
-            out.extend(filter(None, results))
-        finally:
-            if not {list, tuple, types.GeneratorType}.isdisjoint(map(type, out[start:])):
-                out[start:] = list(flatten(out[start:]))
+    return _gather_any
 
-    return look
+
+def _gather_any(out: list[Any], results: Iterable[Any]) -> None:
+    """Looks at each result before the hook is called for the next event, since a generator may depend on the actor's state."""
+    for result in filter(None, results):
+        if type(result) in _SEVERAL:
+            out.extend(result)
+        else:
+            out.append(result)
 
 
 def _annotated_shape(hook: Callable[..., Any]) -> str:

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.awaited import failure
+
 if TYPE_CHECKING:
     from actorstream.runtime.ports import UnitPort
 
@@ -51,16 +53,14 @@ class AsyncHooks:
         """Drops the hooks that are due and cancels the one that awaits; returns its task, to be waited for."""
         while self.due:
             self.due.popleft().close()
-        if self.task is None:
-            return []
-        self.task.cancel()
-        return [self.task]
+        task, self.task = self.task, None
+        return [task] if task is not None and task.cancel() else []
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self.task = None
-        if task.cancelled():
+        stopped, self.task = self.task is None, None
+        if stopped and task.cancelled():
             return
-        error = task.exception()
+        error = failure(task, self._unit.head)
         if error is not None:
             self._unit.worker.fail(error)
         else:

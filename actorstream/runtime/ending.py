@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.awaited import Awaited
 from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.sink import END
 
@@ -86,7 +87,8 @@ async def stop_replica(
         try:
             result = call()
             if inspect.isawaitable(result):
-                await result
+                with Awaited():
+                    await result
         except Exception as error:
             first = first or operator_error(replica.name, replica.replica, None, error)
     return first

@@ -12,7 +12,8 @@ from itertools import chain
 from types import GeneratorType
 from typing import Any
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.awaited import Awaited
+from actorstream.actors.operator_errors import operator_error, stopped
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
@@ -61,23 +62,20 @@ class Outbox(Emitter):
         """Takes what a hook has returned: an event, a batch, several of them, or nothing."""
         if result is None:
             return
-        if (
-            type(result) not in BATCHES
-            and not isinstance(result, NO_SEVERAL)
-            and isinstance(result, Iterable)
-        ):
+        if type(result) in BATCHES or isinstance(result, NO_SEVERAL) or not isinstance(result, Iterable):
+            self.emit(result, "default")
+        else:
             for item in result:
                 self.gather(item)
-        else:
-            self.emit(result, "default")
 
     async def gather_awaited(self, result: Any) -> None:
         """The same for what a hook that awaits has returned: its coroutine, or what it yields."""
-        if isinstance(result, AsyncIterator):
-            async for item in result:
-                self.gather(item)
-        else:
-            self.gather(await result)
+        with Awaited():
+            if isinstance(result, AsyncIterator):
+                async for item in result:
+                    self.gather(item)
+            else:
+                self.gather(await result)
 
     def mark(self) -> tuple[int, dict[str, int]]:
         """A point to go back to with `rollback`."""
@@ -92,7 +90,7 @@ class Outbox(Emitter):
                 settled.setdefault(to, item)  # the first begins with what was there at the mark
         del self.batches[batches:]
         for to, events in self.events.items():
-            events[:] = settled.get(to, events)[: lengths[to]]
+            events[:] = settled.get(to, events)[: lengths.get(to, 0)]
 
     def take(self, to_batch: Callable[[str, Any], Batch]) -> list[tuple[str, Batch]]:
         """Everything produced, as (output, batch) in order, and empties the box."""
@@ -118,13 +116,6 @@ class Outbox(Emitter):
         return found
 
 
-def stopped() -> RuntimeError:
-    """The error in place of a StopIteration of a hook, which `map` takes for the end of the events."""
-    return RuntimeError(
-        "the hook raised StopIteration, as next() does where nothing is left; give next() a default"
-    )
-
-
 class EventCall:
     """A per-event hook over lists of events.
 
@@ -133,8 +124,7 @@ class EventCall:
         left: bytes that `portions` had left at its end.
     """
 
-    takes_batch = False
-    in_portions = False
+    takes_batch = whole = in_portions = False
     left = BYTES
 
     def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures) -> None:
@@ -188,7 +178,7 @@ class EventCall:
             try:
                 if type(out) is EventColumns:
                     assert loop is not None
-                    loop(some, *out.values)
+                    out.gather(loop, some)
                 elif self._yields:
                     out.extend(some)
                 else:
@@ -259,8 +249,8 @@ class BatchCall:
     """A per-batch hook; an actor that says it is `stateless` has a failing batch split until the row is found.
 
     Attributes:
-        rest: what the hook yields, to be taken by `portions`; None: everything is in the outbox. A batch that may have to be
-            split is taken at once, so that its rows are sent only once.
+        rest: what the hook yields, to be taken by `portions`; None: everything is in the outbox.
+        whole: whether nothing may be sent before the hook has ended: a batch may be split, and its rows are sent only once.
     """
 
     takes_batch = True
@@ -269,7 +259,7 @@ class BatchCall:
         self.hook, self.outbox, self.failures, self.stateless = hook, outbox, failures, stateless
         self.is_async = is_async(hook)
         self.rest: Iterator[Any] | None = None
-        self._in_portions = not stateless or failures.mode == "fail"
+        self.whole = stateless and failures.mode != "fail"
         self._widths: Widths = {}
 
     def bound(self, widths: Widths) -> None:
@@ -290,7 +280,8 @@ class BatchCall:
         try:
             self.outbox.gather(self.hook(batch))
         except Exception as error:
-            self._failed(batch, mark, error)
+            for half in self._halves(batch, mark, error):
+                self.run(half)
 
     def result(self, batch: Batch) -> Batch | None:
         """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is returned, and the
@@ -302,12 +293,13 @@ class BatchCall:
                 return None
             if type(made) in BATCHES and not outbox.touched:
                 return made  # type: ignore[no-any-return]
-            if type(made) is GeneratorType and self._in_portions:
+            if type(made) is GeneratorType and not self.whole:
                 self.rest = made
                 return None
             self.outbox.gather(made)
         except Exception as error:
-            self._failed(batch, (0, dict.fromkeys(outbox.events, 0)) if self.stateless else None, error)
+            for half in self._halves(batch, (0, {}) if self.stateless else None, error):
+                self.run(half)
         return None
 
     def finished(self, batch: Batch, finish: Callable[[], Any]) -> Batch | None:
@@ -322,21 +314,21 @@ class BatchCall:
             self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
         return None
 
-    def _failed(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> None:
+    def _halves(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> list[Batch]:
+        """What the hook runs on instead of a batch that made it raise: its halves, or nothing, once `on_error` has decided."""
         if mark is not None:
             self.outbox.rollback(mark)
-        if mark is not None and batch.rows > 1:
-            self._split(batch)
-        else:
-            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
-
-    def _split(self, batch: Batch) -> None:
-        half = batch.rows // 2
-        self.run(batch.slice(0, half))
-        self.run(batch.slice(half, batch.rows - half))
+            if batch.rows > 1:
+                half = batch.rows // 2
+                return [batch.slice(0, half), batch.slice(half, batch.rows - half)]
+        self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+        return []
 
     async def run_async(self, batch: Batch) -> None:
+        """The same for a hook that awaits. Where rows may have been sent meanwhile, the batch is not split."""
+        mark = self.outbox.mark() if self.whole else None
         try:
             await self.outbox.gather_awaited(self.hook(batch))
         except Exception as error:
-            self.failures.failed(batch, error)
+            for half in self._halves(batch, mark, error):
+                await self.run_async(half)

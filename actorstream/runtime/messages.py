@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.awaited import Awaited
 from actorstream.actors.system import System
 from actorstream.errors import ActorDeadError
 from actorstream.plan.fuse import takes_messages
@@ -66,7 +67,8 @@ class Inlet(Actor):
         try:
             answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
             if inspect.isawaitable(answer):
-                answer = await answer
+                with Awaited():
+                    answer = await answer
             unit: Any = self.target.unit
             self._dispatch(unit)
         except Exception as error:

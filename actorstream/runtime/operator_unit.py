@@ -28,6 +28,8 @@ CHUNK_NS = 1_000_000
 FAIR_NS = 250_000
 """A turn that has lasted so long ends, between two batches, if another operator of the worker could run. Another worker may wait
 for rows of that operator, or for room in a ring that it reads. A ring holds about a millisecond of work."""
+SOON_S, RARE_S = 0.001, 0.016
+"""The shortest and the longest time between two looks at what a hook that awaits has made."""
 FIRST_CHUNK, MOST_CHUNK = 16, 1 << 16
 """Events that a hook runs over at first, while nobody knows how long one takes, and at most."""
 
@@ -199,7 +201,7 @@ class OperatorUnit(Unit):
         return True
 
     async def _run_async(self, batch: Batch, source: str) -> None:
-        """Runs a hook that awaits. What it has returned is sent on a millisecond later at the latest."""
+        """Runs a hook that awaits. What it yields is sent on while it awaits."""
         head = self.head
         call = head.calls[source]
         head.begin(batch, source)
@@ -219,17 +221,15 @@ class OperatorUnit(Unit):
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        import asyncio
-
         failed: list[Exception] = []
-        meanwhile = asyncio.get_running_loop().call_later(CHUNK_NS / 1e9, self._send_meanwhile, failed)
+        self._meanwhile = self.worker.loop.call_later(SOON_S, self._send_meanwhile, call, failed, SOON_S)
         try:
             if self.head.descent is not None and not call.takes_batch:
                 await self.head.descent.run_async(call, part, first)
             else:
                 await call.run_async(part)
         finally:
-            meanwhile.cancel()
+            self._meanwhile.cancel()
         if failed:
             raise failed[0]
         took = monotonic_ns() - started
@@ -239,11 +239,14 @@ class OperatorUnit(Unit):
             self.flush()
         return took
 
-    def _send_meanwhile(self, failed: list[Exception]) -> None:
-        """Sends what the hook has returned so far while it awaits, so that no row waits for its end."""
+    def _send_meanwhile(self, call: Any, failed: list[Exception], waited: float) -> None:
+        """Sends what the hook has made while it awaits, and does so again, so that no row waits for the end of the hook."""
         try:
-            if self.head.descent is None:
+            if self.head.descent is None and not call.whole:
                 self.head.dispatch()
+                wait = min(2 * waited, RARE_S)
+                self._meanwhile = self.worker.loop.call_later(wait, self._send_meanwhile, call, failed, wait)
+            self.unblock()
             self.flush()
         except Exception as error:
             failed.append(error)

@@ -49,6 +49,7 @@ class UnitPort(Protocol):
     """The unit, as its replicas, timers and async hooks see it (`runtime.unit.Unit`)."""
 
     worker: WorkerPort
+    head: Any
     timers: UnitTimers
     async_hooks: AsyncHooks
     blocked: list[SendLane]

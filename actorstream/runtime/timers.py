@@ -24,7 +24,7 @@ class UnitTimers:
     def set(self, replica: Any, name: str, after: float, every: float | None) -> None:
         """Starts a timer, in place of one of that name."""
         self.cancel(replica, name)
-        self._start(replica, name, after or (every or 0.0), every)
+        self._start(replica, name, after, every)
 
     def cancel(self, replica: Any, name: str) -> None:
         """Stops a timer; its hook is not due any more."""

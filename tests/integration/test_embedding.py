@@ -9,10 +9,11 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 import pytest
@@ -54,6 +55,42 @@ def test_run_works_where_no_loop_runs(deploy: dict[str, Any]) -> None:
 async def test_run_works_inside_a_running_loop_as_in_a_notebook(deploy: dict[str, Any]) -> None:
     assert rows(doubling().run(**deploy)) == ROWS
     assert asyncio.get_running_loop().is_running()
+
+
+class Unending(Numbers):
+    """Numbers without an end. Sets `begun` once they are read."""
+
+    begun: ClassVar[threading.Event]
+
+    def read(self, max_rows: int) -> Batch | None:
+        self.begun.set()
+        return super().read(min(max_rows, 100))
+
+
+def test_an_interrupted_notebook_cell_ends_its_run(tmp_path: Path) -> None:
+    topology = Topology("interrupted")
+    stream = topology.source(Unending, count=1 << 60)
+    stream.into("csv-sink", path=str(tmp_path / "out.csv"))
+    Unending.begun = threading.Event()
+
+    async def cell() -> None:
+        topology.run()
+
+    def interrupt() -> None:
+        Unending.begun.wait()
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # type: ignore[arg-type]
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    loop = asyncio.new_event_loop()  # the loop of a notebook leaves SIGINT to Python
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell())
+    finally:
+        thread.join()
+        loop.close()
+    assert "actorstream-run" not in {each.name for each in threading.enumerate()}
+    assert list(tmp_path.iterdir()) == []
 
 
 @BOTH

@@ -14,6 +14,7 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
+from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Drop, Journal, Number, Numbers, Pass, numbers
@@ -99,6 +100,55 @@ def test_timers_fire_while_input_is_awaited(deploy: dict[str, Any], operator: ty
         os.close(told)
     assert [value for value in rows if value >= 0] == list(range(20))
     assert sorted(value for value in rows if value < 0) == [-14, -13, -12, -11, -1]
+
+
+class RingsAtOnce(Actor):
+    """A timer with a period of a day rings at once, unless `after` says otherwise; then the source is told to go on."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, told: int) -> None:
+        self.told = told
+
+    def on_start(self) -> None:
+        self.set_timer("later", after=86_400, every=86_400)
+        self.set_timer("now", every=86_400)
+
+    def on_timer(self, name: str) -> Number:
+        os.write(self.told, b"x")
+        return Number(-1 if name == "now" else -2, 0)
+
+    def on_event(self, event: Number) -> Number:
+        return event
+
+
+@EVERYWHERE
+def test_a_periodic_timer_rings_first_after_its_delay(deploy: dict[str, Any]) -> None:
+    hears, told = os.pipe()
+    try:
+        topology = Topology("test")
+        stream = topology.source(Waits, hears=hears).through(RingsAtOnce, told=told)
+        stream.into(Collect, name="out")
+        rows = [value for value, _ in topology.run(**deploy)["out"]]
+    finally:
+        os.close(hears)
+        os.close(told)
+    assert sorted(rows) == [-1, *range(20)]
+
+
+class SetsNonsense(Actor):
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def on_event(self, event: Number) -> Number:
+        self.set_timer("spins", every=0)
+        return event
+
+
+def test_a_period_of_nothing_is_refused() -> None:
+    topology = Topology("test")
+    topology.source(Numbers, count=1).through(SetsNonsense, name="sets").into(Collect, name="out")
+    with pytest.raises(OperatorError, match=r"'sets': timer 'spins' has after=0.0, every=0"):
+        topology.run()
 
 
 # -- frontiers

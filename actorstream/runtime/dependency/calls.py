@@ -9,13 +9,12 @@ from time import monotonic_ns
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.operator_errors import operator_error, stopped
 from actorstream.dgs.checkpoint_wish import CheckpointWish
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
 from actorstream.events.feed import is_over, taken
 from actorstream.plan.hook_shapes import flatten, shape_of
-from actorstream.runtime.hooks import stopped
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment

@@ -47,6 +47,15 @@ def test_an_operator_reaches_its_surroundings_through_its_context() -> None:
     assert actor.ref("other") == "ref of other"
 
 
+@pytest.mark.parametrize(("after", "every"), [(-1, None), (0, 0), (0, -2), (float("nan"), None)])
+def test_times_of_a_timer_that_make_no_sense_are_refused(after: float, every: float | None) -> None:
+    actor, context = Actor(), OperatorContext()
+    actor._bind(context)
+    with pytest.raises(ActorError, match="'split': timer 'flush'"):
+        actor.set_timer("flush", after=after, every=every)
+    assert context.calls == []
+
+
 async def test_what_only_control_actors_may_do_is_refused_to_operators_by_name() -> None:
     actor = Actor()
     actor._bind(OperatorContext())

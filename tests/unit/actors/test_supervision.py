@@ -29,6 +29,15 @@ def test_backoff_grows_up_to_its_limit_and_starts_anew_after_a_quiet_period() ->
     assert supervisor.decide(ERROR, 500).delay == 1
 
 
+@pytest.mark.parametrize(("backoff", "longest"), [(0, 0), (0.001, 0.01)])
+def test_backoff_has_no_end_of_restarts(backoff: float, longest: float) -> None:
+    rules = Supervision("restart", max_restarts=2000, backoff=backoff, max_backoff=0.01)
+    supervisor = Supervisor(rules)
+    decisions = [supervisor.decide(ERROR, 0) for _ in range(1100)]
+    assert {each.strategy for each in decisions} == {"restart"}
+    assert decisions[-1].delay == longest
+
+
 def test_the_strategy_may_depend_on_the_error() -> None:
     rules = Supervision(lambda error: "resume" if isinstance(error, ValueError) else "stop")
     assert Supervisor(rules).decide(ERROR, 0).strategy == "resume"

@@ -6,7 +6,7 @@ import pytest
 
 from actorstream.errors import SchemaError
 from actorstream.events import Batch, Event, Int8, Schema
-from actorstream.events.event_codec import rows_of
+from actorstream.events.event_codec import lost_fields, rows_of
 
 
 class Reading(Event):
@@ -75,3 +75,35 @@ def test_a_value_that_does_not_fit_names_event_field_and_value() -> None:
 def test_an_event_of_another_class_is_named() -> None:
     with pytest.raises(SchemaError, match="event 1 is a Checked: Checked\\(a=1\\); allowed: Reading"):
         Batch.of_events(Reading, [Reading("a", 1), Checked(1)])["sensor"]
+
+
+class Derived(Reading):
+    unit: str = "m"
+
+
+class Renamed(Event):
+    sensor: str
+    value: int
+
+
+class Extended(Event):
+    sensor: str
+    value: int
+    unit: str = "m"
+
+
+def test_an_event_is_refused_that_has_fields_which_the_schema_lacks() -> None:
+    schema = Schema.of(Reading)
+    for fits in (Reading("a", 1), Derived("a", 1), Renamed("a", 1), "text"):
+        assert lost_fields(schema, fits) is None
+    wrong = lost_fields(schema, Extended("a", 1))
+    assert wrong is not None and "Extended(sensor='a', value=1, unit='m') is not of class Reading" in str(
+        wrong
+    )
+
+
+def test_a_schema_without_a_class_takes_events_of_an_equal_one() -> None:
+    fields = {"sensor": "str", "value": "int"}
+    other = Schema.from_dict(fields).event_class()
+    assert lost_fields(Schema.from_dict(fields), other("a", 1)) is None
+    assert lost_fields(Schema.from_dict({"a b": "int"}), Extended("a", 1)) is not None

@@ -179,6 +179,65 @@ def test_an_answer_of_another_type_is_named_where_one_field_is_read() -> None:
     assert "value=5" in str(caught.value)
 
 
+class More(Event):
+    value: int
+    text: str
+    rest: int = 0
+
+
+class Kind(Out):
+    rest: int = 0
+
+
+def more(event: In) -> Out:
+    return More(event.value, "x")  # type: ignore[return-value]
+
+
+def more_or_nothing(event: In) -> Out | None:
+    return More(event.value, "x") if event.value else None  # type: ignore[return-value]
+
+
+def yields_more(event):  # type: ignore[no-untyped-def]
+    yield More(event.value, "x")
+
+
+def more_than_one(event: In) -> Only:
+    return More(event.value, "x")  # type: ignore[return-value]
+
+
+def a_kind(event: In) -> Out:
+    return Kind(event.value)
+
+
+@pytest.mark.parametrize("hook", [more, more_or_nothing, yields_more, more_than_one])
+def test_an_answer_of_another_class_does_not_lose_its_other_fields_in_silence(
+    hook: Callable[..., Any],
+) -> None:
+    bench = Bench(hook, "skip", Only if hook is more_than_one else Out)
+    assert bench.call._loop is not None
+    with pytest.raises(
+        OperatorError, match=r"More\(.*is not of class (Out|Only).*declare its class"
+    ) as caught:
+        bench.run(3)
+    assert caught.value.event == "In(value=2)"
+
+
+def test_an_emitted_event_of_another_class_is_refused_among_gathered_values() -> None:
+    def hook(event: In) -> Out:
+        if event.value == 1:
+            bench.outbox.emit(More(1, "x"))
+        return Out(event.value)
+
+    hook.__annotations__ = {"event": In, "return": Out}
+    bench = Bench(hook)
+    with pytest.raises(OperatorError, match="is not of class Out"):
+        bench.run(2)
+
+
+def test_an_answer_of_a_subclass_is_one_of_its_class() -> None:
+    assert Bench(a_kind).run(2) == [("default", [Out(0), Out(1)])]
+
+
 def test_wide_events_and_hooks_of_other_shapes_are_gathered_as_they_are() -> None:
     assert loop_of(print, "many", Schema.of(Out)) is None
     assert loop_of(print, "one", Schema.of(Wide)) is None

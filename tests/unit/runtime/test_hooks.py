@@ -332,6 +332,28 @@ def test_a_stateless_batch_is_split_until_the_row_is_found() -> None:
     assert bench.failures.dead == 2
 
 
+def test_a_stateless_async_batch_is_split_where_on_error_goes_on() -> None:
+    async def yields(batch: Batch) -> AsyncIterator[Batch]:
+        yield batch.slice(0, 1)
+        await asyncio.sleep(0)
+        picky(batch)
+        yield batch.slice(1, batch.rows - 1)
+
+    async def returns(batch: Batch) -> Batch:
+        await asyncio.sleep(0)
+        return picky(batch)
+
+    for hook in (yields, returns):
+        bench = Bench("dead-letter")
+        made = bench.batch(hook, [1, 2, 3, 4, 3, 6, 7], stateless=True)
+        good = [value for output, values in made if output == "default" for value in values]
+        assert good == [1, 2, 4, 6, 7]
+        dead = [letter.event for output, values in made if output == "dead" for letter in values]
+        assert dead == ["In(value=3)"] * 2
+        with pytest.raises(OperatorError, match="a three"):  # some rows may have gone on while it awaited
+            Bench().batch(hook, [1, 2, 3, 4, 5], stateless=True)
+
+
 def test_a_stateless_hook_that_raises_leaves_nothing_it_emitted_for_the_row() -> None:
     bench = Bench("skip")
 

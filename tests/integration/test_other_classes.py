@@ -1,0 +1,75 @@
+"""A hook that returns, yields or emits events of another class than its output has ends the run, before fields get lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+
+from actorstream.actors.actor import Actor
+from actorstream.connectors.sink import Sink
+from actorstream.errors import OperatorError
+from actorstream.events.event import Event
+from actorstream.topology.builder import Topology
+from tests.integration.parts import Collect, Number, Numbers
+from tests.integration.test_lifecycle import EVERYWHERE
+
+
+class Enriched(Event):
+    value: int
+    group: int
+    word: str
+
+
+class Returns(Actor):
+    """Says nothing of its output, which has the class of its input."""
+
+    def on_event(self, event):  # type: ignore[no-untyped-def]
+        return Enriched(event.value, event.group, "x")
+
+
+class Yields(Actor):
+    def on_event(self, event):  # type: ignore[no-untyped-def]
+        yield Enriched(event.value, event.group, "x")
+
+
+class Emits(Actor):
+    def on_event(self, event):  # type: ignore[no-untyped-def]
+        self.emit(Enriched(event.value, event.group, "x"))
+
+
+class Awaits(Actor):
+    async def on_event(self, event):  # type: ignore[no-untyped-def]
+        return Enriched(event.value, event.group, "x")
+
+
+class SaysOtherwise(Actor):
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def on_event(self, event: Number) -> Iterator[Enriched]:
+        yield Enriched(event.value, event.group, "x")
+
+
+class Takes(Sink):
+    """Takes events, as `Collect` takes batches."""
+
+    def on_event(self, event: Number) -> None:
+        pass
+
+
+@EVERYWHERE
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("sink", [Collect, Takes])
+@pytest.mark.parametrize("operator", [Returns, Yields, Emits, Awaits, SaysOtherwise])
+def test_events_of_another_class_are_refused_by_name(
+    deploy: dict[str, Any], operator: type[Actor], sink: type[Sink]
+) -> None:
+    topology = Topology("other")
+    stream = topology.source(Numbers, count=100).through(operator, name="other", on_error="skip")
+    stream.into(sink, name="out")
+    with pytest.raises(
+        OperatorError, match=r"Enriched\(.*is not of class Number.*declare its class"
+    ) as caught:
+        topology.run(**deploy)
+    assert caught.value.actor == "other"
