@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.plan.program_channels import output_groups
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.unit import ProgramUnit
@@ -60,7 +61,8 @@ class DependencyOrder(Order):
         if not self.is_numbered(link):
             return None
         assert isinstance(unit, ProgramUnit)
-        lane = make(clock=unit.clock)
+        idles = IDLE_WORD if link.channel.frontiers > IDLE_WORD else None
+        lane = make(clock=unit.clock, idles=idles)
         unit.sends_in_order(replica, lane, causal=not link.remote or self.job.transport.causal)
         return lane
 

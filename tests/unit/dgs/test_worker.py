@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.dgs.holdings import frontier, statistics
+from actorstream.dgs.holdings import NO_EVENTS, frontier, latest, outputs_from, statistics
 from actorstream.dgs.joining import JoinedChildren
-from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.mailbox import ENDED, NOTHING
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
 from tests.unit.dgs.tree import Keyed, Tree, check_cut, in_order, random_plan
@@ -225,6 +225,20 @@ def test_the_run_ends_with_one_state_at_the_root() -> None:
     root.from_child(1, StateUp({0: 2}, 0))
     root.run()
     assert root.done and root.calls.final == {0: 3}  # type: ignore[attr-defined]
+
+
+def test_a_root_without_events_promises_the_end_of_time_when_it_has_called_end() -> None:
+    root = parent_of_two([])
+    root.promise(BARRIER, 9)
+    assert (outputs_from(root, ends=True), latest(root)) == (9, NOTHING)
+    root.promise(BARRIER, ENDED)
+    root.run()
+    assert (outputs_from(root, ends=True), latest(root)) == (NO_EVENTS, 9)
+    assert outputs_from(root, ends=False) == ENDED
+    root.from_child(0, StateUp({}, 0))
+    root.from_child(1, StateUp({}, 0))
+    root.run()
+    assert outputs_from(root, ends=True) == ENDED
 
 
 def test_a_worker_with_children_takes_all_its_events_in_their_order() -> None:
