@@ -208,19 +208,24 @@ class _Places:
 
     def _of_integers(self, data: np.ndarray, where: str) -> np.ndarray:
         if self._sorted is None:
-            numbers = sorted((int(value), place) for value, place in self.values.items() if _is_number(value))
+            bounds = np.iinfo(data.dtype)  # other values are in no row
+            numbers = {int(value): place for value, place in self.values.items() if _is_number(value)}
+            held = sorted(each for each in numbers.items() if bounds.min <= each[0] <= bounds.max) or [
+                (0, -1)
+            ]
             self._sorted = (
-                np.array([number for number, _ in numbers] or [0], np.int64),
-                np.array([place for _, place in numbers] or [-1], np.int64),
+                np.array([number for number, _ in held], data.dtype),
+                np.array([place for _, place in held], np.int64),
             )
-            least, most = int(self._sorted[0][0]), int(self._sorted[0][-1])
+            least, most = held[0][0], held[-1][0]
             if most - least < WIDEST_TABLE:
                 table = np.full(most - least + 1, -1, np.int64)
-                table[self._sorted[0] - least] = self._sorted[1]
-                self._dense = (least, table)
+                table[[number - least for number, _ in held]] = self._sorted[1]
+                self._dense = (int(np.array(least, data.dtype).astype(np.int64)), table)
         known, places = self._sorted
         if self._dense is not None:
             least, table = self._dense
+            # a difference that is wider wraps around, to what is outside too
             at = data.astype(np.int64) - least
             inside = (at >= 0) & (at < len(table))
             found = table.take(at, mode="clip")

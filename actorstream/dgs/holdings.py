@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.mailbox import ENDED, NOTHING
 from actorstream.dgs.messages import StateDown
 from actorstream.dgs.worker import HAS, WorkerProtocol
+
+NO_EVENTS = ENDED - 1
+"""The frontier of a root that has no events any more and has not called `end` yet."""
 
 
 def states(worker: WorkerProtocol) -> Iterator[tuple[int, Any]]:
@@ -41,6 +44,18 @@ def frontier(worker: WorkerProtocol) -> int:
         if not operation.is_request and operation.first < operation.last:
             found = min(found, operation.head[0])
     return found
+
+
+def outputs_from(worker: WorkerProtocol, *, ends: bool) -> int:
+    """No output has an earlier time any more. NO_EVENTS: only `end`, if the program has it (`ends`), may bring one of any time.
+    ENDED: none comes."""
+    found = frontier(worker)
+    return NO_EVENTS if found == ENDED and ends and worker.is_root and not worker.done else found
+
+
+def latest(worker: WorkerProtocol) -> int:
+    """The last time of the own tags that have ended; NOTHING: there was none."""
+    return max(map(worker.mailbox.latest, worker.own), default=NOTHING)
 
 
 def statistics(worker: WorkerProtocol) -> dict[str, int]:

@@ -74,12 +74,14 @@ class _Waiting:
 class _Buffer:
     """The events of one tag that wait, in their order, and its timer."""
 
-    __slots__ = ("bound", "dependents", "place", "rank", "stream", "tag", "waiting")
+    __slots__ = ("bound", "dependents", "latest", "place", "rank", "stream", "tag", "waiting")
 
     def __init__(self, tag: Any, rank: int, stream: Any) -> None:
         self.tag, self.rank, self.stream = tag, rank, stream
         self.waiting: deque[_Waiting] = deque()
         self.bound = NOTHING
+        self.latest = NOTHING
+        """What `bound` was before it was ENDED."""
         self.place = NOTHING
         self.dependents: tuple[_Buffer, ...] = ()
 
@@ -177,6 +179,8 @@ class SelectiveMailbox:
         `ENDED`: none at all. A lower one does nothing."""
         buffer = self._buffers[tag]
         if bound > buffer.bound or (bound == buffer.bound and place > buffer.place):
+            if bound == ENDED and buffer.bound != ENDED:
+                buffer.latest = buffer.bound
             buffer.bound, buffer.place = bound, place
             self.changed = True
             if not buffer.waiting:
@@ -216,6 +220,10 @@ class SelectiveMailbox:
         """The least time, and place in the stream at it, that a tag has waiting or may still bring."""
         buffer = self._buffers[tag]
         return buffer.head, buffer.head_place
+
+    def latest(self, tag: Hashable) -> int:
+        """The last time of a tag that has ended; NOTHING: there was none, or it has not ended."""
+        return self._buffers[tag].latest
 
     def waits(self, tag: Hashable) -> bool:
         """Whether events of a tag wait; None, the end of all input, is no tag."""

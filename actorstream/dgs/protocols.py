@@ -44,5 +44,6 @@ def protocol_of(
             for tag, rank in deployment.ranks.items()
             if rank >= 0 and deployment.streams[rank].input in placed
         },
+        names=dict(enumerate(deployment.tags)),
         adds=number != 1 and adding and deployment.adds(tree.parents[number]),
     )

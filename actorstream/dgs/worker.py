@@ -16,6 +16,7 @@ import numpy as np
 from actorstream.dgs.mailbox import NOTHING, SelectiveMailbox, Times
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp, ToChild
 from actorstream.dgs.operation import Operation, WaitingRows
+from actorstream.errors import DataError
 
 
 class Calls(Protocol):
@@ -80,6 +81,7 @@ class WorkerProtocol:
         children: what it does with its two children; None: it is a leaf.
         is_root: whether it has no parent.
         streams: tag -> its stream, where several tags share one.
+        names: of its tags, for errors.
         adds: whether its parent adds up what it makes of empty states (`dgs.adding`): it begins with one, and goes on with
             one at once when it has given its state up. Nothing comes down to it but requests and promises.
     """
@@ -95,6 +97,7 @@ class WorkerProtocol:
         children: Children | None = None,
         is_root: bool = True,
         streams: Mapping[Any, Any] | None = None,
+        names: Mapping[Any, Any] | None = None,
         adds: bool = False,
     ) -> None:
         self.own, self.calls, self.is_root, self.adds = frozenset(own), calls, is_root, adds
@@ -103,6 +106,9 @@ class WorkerProtocol:
         self._tags = [tag for tag in ranks if tag in tags]
         near = _ordered(self._tags, self.own, depends, children is None, adds)
         self.mailbox = SelectiveMailbox(self._tags, near, streams)
+        self._names = names or {}
+        self._sources: dict[Any, Any] = {}
+        """Where the events of each own tag come from, as far as it was said."""
         self.to_parent: list[StateUp] = []
         self.to_children: tuple[list[ToChild], ...] = () if children is None else ([], [])
         self.answers: tuple[deque[StateUp], ...] = () if children is None else (deque(), deque())
@@ -134,9 +140,15 @@ class WorkerProtocol:
         places: np.ndarray | None = None,
         *,
         checked: bool = False,
+        source: Any = None,
     ) -> None:
-        """Events of an own tag. DataError: their times decrease (which is `checked` already), or begin before what was
-        promised."""
+        """Events of an own tag. `source`: who brings them; None: nobody in particular. DataError: their times decrease (which is
+        `checked` already), or begin before what was promised; or another source has brought some."""
+        if source is not None and self._sources.setdefault(tag, source) is not source:
+            raise DataError(
+                f"rows of {self._names[tag]} come from several replicas of their source; allowed: one replica for the rows of "
+                "a stream (replicas = 1)"
+            )
         self.mailbox.insert(tag, times, WaitingRows(times, places, item), places, checked=checked)
 
     def begin(self, tag: Any, time: int, item: Any) -> bool:

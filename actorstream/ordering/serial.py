@@ -28,7 +28,7 @@ class SerialGate:
     alignment holds nothing up.
 
     Args:
-        sides: those of the lanes that belong to side inputs.
+        sides: decides between the lanes of side inputs.
         strict_from: numbers from this one on come lane after lane, since several lanes have rows of one without positions.
         phases: numbers that are no multiple of it come lane after lane too: what replicas fired at one heartbeat.
 
@@ -38,13 +38,12 @@ class SerialGate:
     """
 
     def __init__(
-        self, lanes: list[Any], sides: Sequence[Any] = (), *, strict_from: int = NO_BOUND, phases: int = 1
+        self, lanes: list[Any], sides: Any = None, *, strict_from: int = NO_BOUND, phases: int = 1
     ) -> None:
         self.bound = self.reached = 0
         self.open_number: int | None = None
         self.strict_from, self.phases = strict_from, phases
-        self._numbered = [lane for lane in lanes if not any(lane is each for each in sides)]
-        self._sides = NoOrder(list(sides))
+        self._numbered, self._sides = lanes, sides or NoOrder([])
         self._floors = [0] * len(self._numbered)
         """The number that each lane brought last: it may bring more of that, never of a lower one. Numbers are 0 and
         more, so the first of them waits for no promise."""

@@ -74,9 +74,15 @@ def _words(job: Job, edge: Edge, serial: bool, producer: PlannedReplica) -> int:
         return SERIAL_WORD + 1
     if edge.consumer in job.programs:
         return frontier_words(job, edge, producer)
-    if job.idles and edge.consumer in job.listens and not edge.static:
+    if edge.consumer in job.listens and not edge.static and (job.idles or _outlasted(job, edge.consumer)):
         return IDLE_WORD + 1
     return 1
+
+
+def _outlasted(job: Job, consumer: str) -> bool:
+    """Whether an actor is to hear which of its producers are idle, for a program's sake; inboxes of other orders do not ask."""
+    inputs = job.graph.actors[consumer].inputs
+    return consumer in job.outlasted and all(each.order == "none" for each in inputs)
 
 
 def slots_for(inputs: int, most: int = SLOTS) -> int:

@@ -19,7 +19,7 @@ from actorstream.placement.base import channels_of, find_placement
 from actorstream.plan.chains import source_chains
 from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
-from actorstream.plan.event_time import idle_sources, listeners, watermarked
+from actorstream.plan.event_time import behind_ends, idle_sources, listeners, watermarked
 from actorstream.plan.fuse import direct_calls, fusible, merged_calls
 from actorstream.plan.gates import gates
 from actorstream.plan.job import Job
@@ -78,6 +78,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     job.listens = listeners(graph)
     job.watermarked = watermarked(graph, job.listens, job.programs)
     job.idles = bool(job.listens.intersection(idle_sources(graph)))
+    job.outlasted = behind_ends(graph)
     job.channels, job.tree = channels_of_job(job)
     if has_pool(plan.deploy):
         job.serial = needed(graph, job.serial)

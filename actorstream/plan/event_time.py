@@ -8,9 +8,9 @@ from actorstream.actors.actor import Actor
 from actorstream.topology.timestamp import TIMESTAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-    from actorstream.topology.graph import Graph
+    from actorstream.topology.graph import Graph, GraphActor
 
 
 def listeners(graph: Graph) -> frozenset[str]:
@@ -37,7 +37,22 @@ def idle_sources(graph: Graph) -> list[str]:
 
 def behind_idle_sources(graph: Graph) -> frozenset[str]:
     """Actors that rows of such a source can reach, and these sources."""
-    found = set(idle_sources(graph))
+    return _reached(graph, idle_sources(graph))
+
+
+def behind_ends(graph: Graph) -> frozenset[str]:
+    """Actors that rows of a program's `end` can reach, and these programs. Such rows come when all its workers have none for
+    their events any more."""
+    return _reached(graph, [name for name, actor in graph.actors.items() if has_end(actor)])
+
+
+def has_end(actor: GraphActor) -> bool:
+    """Whether an actor is a program that puts something out at its end."""
+    return actor.planning is not None and hasattr(actor.cls, "end")
+
+
+def _reached(graph: Graph, producers: Iterable[str]) -> frozenset[str]:
+    found = set(producers)
     for actor in graph.actors.values():
         if any(edge.producer in found for edge in actor.inputs if not edge.static):
             found.add(actor.name)

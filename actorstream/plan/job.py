@@ -77,6 +77,9 @@ class Job(msgspec.Struct, dict=True):
     """Sources whose partitions have watermarks."""
     idles: bool = False
     """Whether a source that somebody listens to has an `idle_timeout`."""
+    outlasted: frozenset[str] = frozenset()
+    """Actors behind programs that put something out at their end. Producers tell them that they are idle once no event follows,
+    instead of promising the end of time."""
     restored: Checkpoint | None = None
     """What this run goes on from; None: from the beginning."""
     kernels: dict[str, float] = {}
@@ -107,6 +110,12 @@ class Job(msgspec.Struct, dict=True):
 
     def process_of(self, replica: PlannedReplica) -> int:
         return replica.worker if self.processes > 1 else 0
+
+    def head_of(self, replica: int) -> int:
+        """The replica whose unit a replica belongs to, since it is called directly."""
+        while replica in self.fused:
+            replica = self.fused[replica][0]
+        return replica
 
     def role(self, actor: str) -> str:
         return self.graph.actors[actor].role

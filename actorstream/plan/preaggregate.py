@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from actorstream.plan.event_time import behind_idle_sources
+from actorstream.plan.event_time import behind_ends, behind_idle_sources
 from actorstream.topology.graph import FIRST_STEP, Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
 def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
     """Aggregate -> class, keys and output schema of its local stage (see Aggregate.local_stage)."""
     found = {}
-    timed_out = behind_idle_sources(
-        graph
-    )  # partial results of late rows are no rows that could go out as late
+    # partial results of late rows are no rows that could go out as late
+    timed_out = behind_idle_sources(graph) | behind_ends(graph)
     for actor in graph.actors.values():
         if not actor.contract.two_steps or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
             continue

@@ -5,7 +5,8 @@ Pure; the same in every process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from actorstream.transports.base import Channel
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.plan.edge_schemas import EdgeSchemas
-    from actorstream.plan.job import Job
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
 
@@ -74,6 +75,29 @@ def streams_from(deployment: ProgramDeployment, input: str, replica: int, replic
         for number, stream in enumerate(deployment.streams)
         if stream.input == input and (stream.partition < 0 or stream.partition % replicas == replica)
     ]
+
+
+def output_groups(job: Job, links: Iterable[JobChannel]) -> list[list[int]]:
+    """Of the channels into a replica those whose rows have an order with each other: outputs of workers of one plan, by an
+    edge. Indices into `links`; a channel that is in no group has no such order, or not even with others."""
+    groups: dict[tuple[Edge, frozenset[int]], list[int]] = defaultdict(list)
+    for index, link in enumerate(links if job.programs else ()):
+        if group := _group(job, link):
+            groups[link.edge, group].append(index)
+    return list(groups.values())
+
+
+def _group(job: Job, link: JobChannel) -> frozenset[int]:
+    """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
+    edge = link.edge
+    if edge.static or edge.producer not in job.programs:
+        return frozenset()
+    producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
+    if edge.route == "forward" and consumer.replicas == producer.replicas:  # each has one worker's outputs
+        return frozenset()
+    groups = job.programs[edge.producer].output_groups
+    number = job.plan.replicas[link.producer].index + 1
+    return next((group for group in groups if number in group), frozenset())
 
 
 class StreamWords(NamedTuple):

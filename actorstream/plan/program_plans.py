@@ -135,7 +135,7 @@ class _Input:
         partition = place if not self.field else -1
         replicas = {partition % self.node.replicas}
         if self.field:
-            rows = looked.counts if looked is not None and looked.complete else ()
+            rows = looked.counts if looked is not None else ()
             replicas = {part % self.node.replicas for part, values in rows if str(values[0]) == value} or {0}
         if len(replicas) > 1:
             raise ConfigurationError(

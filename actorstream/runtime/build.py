@@ -89,9 +89,7 @@ class _Builder:
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
 
     def _head_unit(self, replica: int) -> Unit:
-        while replica in self.job.fused:
-            replica = self.job.fused[replica][0]
-        return self.units[replica]
+        return self.units[self.job.head_of(replica)]
 
     # -- replicas and their units
 

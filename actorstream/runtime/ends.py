@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
 from actorstream.events.batch import Batch
+from actorstream.ordering.causal import CausalOrder
+from actorstream.ordering.none import NoOrder
 from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.program_channels import output_groups
 from actorstream.runtime.fast_paths.single_events import (
     row_format,
     single_decoder,
@@ -21,7 +24,7 @@ from actorstream.runtime.size_policy import MOST, gathered_size, rows_or
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from actorstream.events.row_format import RowFormat
     from actorstream.plan.job import JobChannel
@@ -96,6 +99,11 @@ class Ends:
             return InLane(index, link.edge.name, channel, decode)
         single, watch = single_taker(channel, rows), channel.watch_events(rows)
         return InLane(index, link.edge.name, channel, decode, single, watch)
+
+    def gate(self, lanes: list[InLane], links: Sequence[JobChannel]) -> NoOrder | CausalOrder:
+        """Decides between lanes that have no order but that of a program's outputs, whatever the order of other inputs."""
+        groups = output_groups(self.job, links)
+        return CausalOrder(lanes, groups) if groups else NoOrder(lanes)
 
     def send_lane(
         self,

@@ -39,7 +39,7 @@ class Numbered(msgspec.Struct, frozen=True):
 
     Attributes:
         point: the actor that numbers.
-        rank: its topological number: which part of a number the rows are that it emits at a heartbeat or its end.
+        rank: its number in `call_order`: which part of a number the rows are that it emits at a heartbeat or its end.
         numbers: whether it is that actor.
         places: whether it gives its rows new positions, because it has each number to itself.
         ordinal: the column in which it counts its rows, "" if it need not.
@@ -113,6 +113,7 @@ class _Analysis:
     def __init__(self, actors: Mapping[str, GraphActor]) -> None:
         self.actors = actors
         self.ranks = {name: rank for rank, name in enumerate(actors)}
+        self.calls = {name: rank for rank, name in enumerate(call_order(actors))}
         self.problems: list[tuple[str, str, str, str]] = []
         self.points: dict[int, str] = {}
         """Edge -> the actor that numbers its rows."""
@@ -290,6 +291,7 @@ class _Region:
 
     def __init__(self, analysis: _Analysis, point: str) -> None:
         self.actors, self.ranks, self.point = analysis.actors, analysis.ranks, point
+        self.calls = analysis.calls
         self.inputs: dict[str, list[Edge]] = {}
         self.outputs: dict[str, list[Edge]] = {}
         for name, actor in self.actors.items():
@@ -321,7 +323,7 @@ class _Region:
                     ordinal = f"{ORDINAL}{self.ranks[name]}"
                 columns[name] = (*before, ordinal) if ordinal else before
             producers[name] = Numbered(
-                self.point, self.ranks[name], name == self.point, name in places, ordinal, columns[name]
+                self.point, self.calls[name], name == self.point, name in places, ordinal, columns[name]
             )
 
     def _whole(self) -> set[str]:
@@ -349,6 +351,30 @@ class _Region:
     def _merges(self, edges: Iterable[Edge], whole: set[str]) -> bool:
         edges = list(edges)
         return len(edges) > 1 or any(edge.producer not in whole and edge.route != "forward" for edge in edges)
+
+
+def call_order(actors: Mapping[str, GraphActor]) -> list[str]:
+    """Actors so that each comes behind those whose rows it gets, and those that call each other directly in the order of the
+    calls: whatever one of them calls comes before what is called after it. A unit tells its members of event time in this
+    order, and the numbers that it promises on the way must not fall."""
+    behind: dict[str, list[Edge]] = {name: [] for name in actors}
+    for actor in actors.values():
+        for edge in actor.inputs:
+            if not edge.static:
+                behind[edge.producer].append(edge)
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    walk = [name for name, actor in actors.items() if all(edge.static for edge in actor.inputs)]
+    while walk:  # depth first, the last call first: the reverse of what is wanted
+        name = walk[-1]
+        if name in seen:
+            found[walk.pop()] = None
+            continue
+        seen.add(name)
+        outputs = {output: at for at, output in enumerate(actors[name].outputs)}
+        calls = sorted(behind[name], key=lambda edge: (outputs.get(edge.output, 0), edge.index))
+        walk += [edge.consumer for edge in calls if edge.consumer not in seen]
+    return [*reversed(found)]
 
 
 def rows_reach(

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from actorstream.events.batch import Batch
+from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.ordering.causal import CausalOrder
 from actorstream.ordering.none import NoOrder
@@ -26,6 +27,7 @@ from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
 from actorstream.runtime.timestamp.merged_runs import MergedRuns
+from actorstream.runtime.timestamp.one_lane import OneLane
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.windows.watermark import AT_END
 from tests.conformance.frames import Ports, Promise, Row, Scripted, Waiting, data, mark
@@ -282,6 +284,23 @@ def test_a_promise_from_behind_a_barrier_of_a_side_input_is_made_behind_it() -> 
             given.append((step, inbox.time if step is Step.TIME else inbox.barrier))
     steps = [(Step.ROWS, 0), (Step.BARRIER, BARRIER), (Step.ROWS, BARRIER), (Step.TIME, 150)]
     assert [each for each in given if each[0] is not Step.AGAIN] == steps
+
+
+class Untimed(Event):
+    n: int
+
+
+def test_rows_of_a_side_input_need_no_event_time_while_a_hook_runs_on_them() -> None:
+    rows, side = channels_of([[data((10, 0)), Promise(0, 20)], [Frame(FrameKind.DATA, rows=1)]])
+    side.script[0].payload = Batch.of_events(Untimed, [Untimed(1)])  # type: ignore[union-attr]
+    sides = [InLane(1, "side", side, lambda frame: frame.payload)]
+    lane = LaneRows(lanes_of([rows])[0], RowOrder(), Waiting())
+    inbox = TimestampInbox(OneLane(lane, Ports()), sides, NoOrder(sides), {})
+    rows.arrive(2)
+    side.arrive()
+    given = [(inbox.next(), inbox.source) for _ in range(2)]
+    assert given == [(Step.ROWS, "input0"), (Step.ROWS, "side")]
+    assert inbox.follow((inbox.batch, 0), resting=False) == 10
 
 
 @pytest.mark.parametrize("order", MAKERS)

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from actorstream import Actor, Topology
 from actorstream.events.event import Event
 from tests.covering import covering
 from tests.integration.programs import (
+    Barrier,
     EchoedCounters,
     Echoes,
     EndedCounters,
+    Sum,
+    Value,
     job_of,
     operation_streams,
     question,
@@ -94,6 +98,34 @@ def test_nor_where_keys_are_independent_and_the_end_comes_last(
 ) -> None:
     deploy = {"batch_size": (1, 7, 64, 4096)[seed], "edge_bytes": (1, 4 << 20)[seed % 2]}
     check_keys(cls, seed, transport=transport, workers=workers, **deploy)
+
+
+class Beside(Actor):
+    """Lets through what comes from the program."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Sum}
+
+    def on_rows(self, event: Value) -> None:
+        return None
+
+    def on_program(self, event: Sum) -> Sum:
+        return event
+
+
+@pytest.mark.parametrize("order", ["timestamp", "serial"])
+def test_nor_beside_an_input_in_another_order(order: str) -> None:
+    streams = value_streams(random.Random(1), 2, 2000, 100)
+    topology = Topology("beside")
+    for name, event in (("barriers", Barrier), ("values", Value)):
+        items = {f"{number:03}": list(events) for number, events in enumerate(streams[name])}
+        topology.actor(name, "memory-source", items=items, event=event, replicas=len(items))
+    topology.actor("program", Echoes, [{"from": name, "order": "dependency"} for name in streams])
+    rows = [Value(time, 0) for time in range(1000)]
+    topology.actor("rows", "memory-source", items=rows, event=Value)
+    topology.actor("beside", Beside, [{"from": "rows", "order": order}, {"from": "program"}])
+    topology.actor("out", "memory-sink", ["beside"])
+    found = topology.run(transport="shm", workers=2, batch_size=50)["out"]
+    assert between(list(found)) == between(sequential(Echoes(), streams))
 
 
 @pytest.mark.slow

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, ClassVar
 
 import pytest
 
+from actorstream import Topology
 from actorstream.connectors.source import Source
 from actorstream.dgs import Program
 from actorstream.dgs.optimizer import OPTIMIZERS
@@ -155,6 +157,30 @@ def test_times_that_decrease_are_an_error_that_names_both_rows(transport: str, w
     text = rf"'values/1': row {rows - 1} has time \d+, row {rows - 2} before it \d+"
     with pytest.raises((DataError, RunError), match=text):
         run(job)
+
+
+class TwoShards(Source):
+    """Rows of the streams "a" and "b" in each of two partitions. Nobody reads them before the start."""
+
+    def partitions(self) -> list[str]:
+        return ["0", "1"]
+
+    def events(self) -> Iterator[Tagged]:
+        for time in range(100):
+            yield Tagged("ab"[time % 2], time, time)
+
+
+@pytest.mark.parametrize("transport", ["local", "shm"])
+def test_a_stream_that_two_replicas_bring_ends_the_run(transport: str) -> None:
+    topology = Topology()
+    topology.actor("barriers", "memory-source", items=[Barrier(50)], event=Barrier)
+    topology.actor("values", TwoShards, replicas=2, stream="stream", streams=["a", "b"])
+    inputs = [{"from": name, "order": "dependency"} for name in ("barriers", "values")]
+    topology.actor("sums", ValueBarrier, inputs, batches=False)
+    topology.actor("out", "memory-sink", ["sums"])
+    text = r"rows of value@values/[ab] come from several replicas .*\(replicas = 1\)"
+    with pytest.raises((DataError, RunError), match=text):
+        topology.run(transport=transport, workers=2)
 
 
 @pytest.mark.parametrize(("transport", "workers"), WAYS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,6 +251,39 @@ def test_what_a_heartbeat_fires_comes_in_the_order_of_its_times() -> None:
     values = [value for value, _ in found[0]]
     assert values == sorted(values)
     assert sum(count for _, count in found[0]) == 300
+
+
+class FiresBelow(Fires):
+    """The same with negative counts."""
+
+    def on_heartbeat(self, frontier: int) -> Iterator[Number]:
+        return (Number(each.value, -each.group) for each in super().on_heartbeat(frontier))
+
+
+def test_what_two_branches_fire_at_one_heartbeat_comes_in_the_order_in_which_they_are_called() -> None:
+    """The deeper one is called first, and written last."""
+
+    def build() -> Topology:
+        topology = Topology("branches")
+        rows = topology.source(Numbers, count=100_000)
+        passed = rows.through(Pass)
+        flat = rows.through(Fires)
+        deep = passed.through(FiresBelow)
+        united = deep.shuffle().ordered("serial").through(Pass, flat.shuffle().ordered("serial"))
+        united.into(Collect, name="sink")
+        return topology
+
+    called = {"transport": "shm", "workers": 2, "placement": "first-fit"}
+    deploys = [called, {**called, "testing": {"delay": "500us", "seed": 1}}, {**called, "pipelining": False}]
+    found = [
+        [
+            row for row in rows if row[0] < 80_000
+        ]  # what the last heartbeats fire, at the end, is another matter
+        for rows in results(build, *deploys)
+    ]
+    assert found == [found[0]] * len(deploys)
+    assert len(found[0]) == 16_000
+    assert found[0][0] == (9, -10)
 
 
 def test_the_rows_of_several_sources_are_serial_behind_an_actor_that_unites_them() -> None:

@@ -7,10 +7,10 @@ worker. So a worker sends its outputs before any message about its state, and ea
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from actorstream.ordering.causal import CausalOrder
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.program_channels import output_groups
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.unit import ProgramUnit
 from actorstream.runtime.ends import Ends
@@ -21,7 +21,7 @@ from actorstream.runtime.send_lane import Waiting
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from actorstream.plan.job import Job, JobChannel
+    from actorstream.plan.job import JobChannel
     from actorstream.runtime.dependency.tag_edge import TagEdge
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.replica import Replica
@@ -46,42 +46,26 @@ class DependencyOrder(Order):
         return found
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
-        groups: dict[tuple[Edge, frozenset[int]], list[int]] = defaultdict(list)
-        for index, link in enumerate(links):
-            if group := _group(self.job, link):
-                groups[link.edge, group].append(index)
-        if not groups:
+        if not output_groups(self.job, links):
             return None
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
-        return FifoInbox(lanes, CausalOrder(lanes, list(groups.values())), ports)
+        return FifoInbox(lanes, self.ends.gate(lanes, links), ports)
 
     def is_numbered(self, link: JobChannel) -> bool:
-        return bool(_group(self.job, link))
+        return bool(output_groups(self.job, [link]))
 
     def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         if link.edge.consumer in self.programs:
             unit.runs = True
             return make(waiting=Waiting.SELECTIONS)
-        if not _group(self.job, link):
+        if not self.is_numbered(link):
             return None
         assert isinstance(unit, ProgramUnit)
-        lane = make(clock=unit.clock)
+        idles = IDLE_WORD if link.channel.frontiers > IDLE_WORD else None
+        lane = make(clock=unit.clock, idles=idles)
         unit.sends_in_order(replica, lane, causal=not link.remote or self.job.transport.causal)
         return lane
 
     def edge(self, edge: Edge, replica: Replica, lanes: Sequence[SendLane]) -> TagEdge | None:
         builder = self.programs.get(edge.consumer)
         return None if builder is None else builder.edge(edge, replica, lanes)
-
-
-def _group(job: Job, link: JobChannel) -> frozenset[int]:
-    """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
-    edge = link.edge
-    if edge.static or edge.producer not in job.programs:
-        return frozenset()
-    producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
-    if edge.route == "forward" and consumer.replicas == producer.replicas:  # each has one worker's outputs
-        return frozenset()
-    groups = job.programs[edge.producer].output_groups
-    number = job.plan.replicas[link.producer].index + 1
-    return next((group for group in groups if number in group), frozenset())

@@ -148,7 +148,7 @@ class TagLane:
         times: Any = (frame.min_time,) if known else batch.event_times()
         held = HeldFrame(batch, times)
         places = batch.system[POSITION].data if self.positioned else None
-        protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
+        protocol.insert(frame.serial, times, held, places, checked=True, source=self)  # checked by the sender
         if self.checkpoints.cuts:
             self.checkpoints.rows(self, frame.serial, batch)
         return held

@@ -6,7 +6,7 @@ from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from actorstream.dgs.holdings import frontier
+from actorstream.dgs.holdings import NO_EVENTS, latest, outputs_from
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.unit import Status, Unit
 
@@ -123,11 +123,20 @@ class ProgramUnit(Unit):
             self.checkpoints.take(barrier)
 
     def _follow(self) -> None:
-        """Promises event time behind the outputs of each worker."""
+        """Promises event time behind the outputs of each worker, or that it is idle."""
         for each in self.workers:
-            reached = frontier(each.protocol)
-            if reached > each.promised:
-                each.promised = reached
+            reached = outputs_from(each.protocol, ends=hasattr(self.head.actor, "end"))
+            if reached <= each.promised:
+                continue
+            each.promised = reached
+            if reached >= NO_EVENTS:
+                each.replica.advance(
+                    latest(each.protocol)
+                )  # consumers may wait for a time before the end of time
+                for lane in self.lanes:
+                    if self.worker.job.head_of(lane.producer) == each.replica.id:
+                        lane.tell_idle(1)
+            if reached != NO_EVENTS:
                 each.replica.advance(reached)
 
     def _send_messages(self) -> bool:

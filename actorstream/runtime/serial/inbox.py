@@ -12,6 +12,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Interleaving, runs
+from actorstream.ordering.none import NoOrder
 from actorstream.ordering.serial import SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
@@ -49,6 +50,7 @@ class SerialInbox(Inbox):
         lanes: of all inputs.
         numbered: by lane, how its rows are placed within a number; None: it belongs to a side input, which has no order.
         numbering: the numbers that the unit's members send under; it follows the gate.
+        sides: decides between lanes of side inputs; None: they take turns.
         merging: whether rows of one number come on several lanes. All of them must have come before a hook runs.
         follows: whether the unit or a consumer listens to event time.
     """
@@ -60,6 +62,7 @@ class SerialInbox(Inbox):
         lanes: list[InLane],
         numbered: list[NumberedInput | None],
         numbering: Numbering,
+        sides: Any = None,
         *,
         merging: bool,
         follows: bool,
@@ -67,8 +70,8 @@ class SerialInbox(Inbox):
         super().__init__(lanes)
         self.numbered, self.numbering, self.merging, self.follows = numbered, numbering, merging, follows
         self.gate = SerialGate(
-            lanes,
-            [lane for lane, how in zip(lanes, numbered) if how is None],
+            [lane for lane, how in zip(lanes, numbered) if how is not None],
+            sides or NoOrder([lane for lane, how in zip(lanes, numbered) if how is None]),
             strict_from=END_HAND_OVER * numbering.phases,
             phases=numbering.phases,
         )

@@ -58,8 +58,10 @@ class SerialOrder(Order):
             lanes.append(InLane(index, link.edge.name, receiver, decode, word=word))
             numbered.append(how)
         merging, follows = head.name in self.plan.merging, head.name in self.job.listens
+        sides = [(lane, link) for lane, how, link in zip(lanes, numbered, links) if how is None]
+        gate = self.ends.gate([lane for lane, _ in sides], [link for _, link in sides])
         numbering = self._numbering(ports, point)
-        return SerialInbox(lanes, numbered, numbering, merging=merging, follows=follows)
+        return SerialInbox(lanes, numbered, numbering, gate, merging=merging, follows=follows)
 
     def joined(self, replica: Replica) -> None:
         described = self.plan.producers.get(replica.name)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-    from actorstream.ordering.none import NoOrder
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.timestamp.merge import MergeReader
     from actorstream.runtime.timestamp.one_lane import OneLane
@@ -26,7 +25,7 @@ class TimestampInbox(Inbox):
     """Inputs in timestamp order as one sequence, and side inputs, which take turns with it.
 
     Args:
-        sides: lanes of side inputs. schemas: of the inputs, by name.
+        sides: lanes of side inputs, between which `side_gate` decides. schemas: of the inputs, by name.
     """
 
     by_time: ClassVar[bool] = True
@@ -36,7 +35,7 @@ class TimestampInbox(Inbox):
         self,
         rows: OneLane | MergeReader,
         sides: list[InLane],
-        side_gate: NoOrder,
+        side_gate: Any,
         schemas: Mapping[str, Schema],
     ) -> None:
         super().__init__([*rows.lanes, *sides])
@@ -90,7 +89,7 @@ class TimestampInbox(Inbox):
         found = rows.reached()
         if rows.runs:
             found = min(found, int(times_of(rows.runs[0][0])[0]))
-        if rest is not None:
+        if rest is not None and all(lane.input != self.source for lane in self.sides):
             times = times_of(rest[0])
             found = min(found, int(times[min(rest[1], len(times) - 1)]))
         if found >= AT_END and not rows.mark.ended:  # `on_end` may still give rows

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.merged_partitions import MOST_PARTITIONS, MergedPartitions
 from actorstream.events.spill import Spill
-from actorstream.ordering.none import NoOrder
 from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
@@ -84,9 +83,9 @@ class TimestampOrder(Order):
             rows = MergeReader(
                 shared or _merge(self.ends, head, lanes, own), ports, own[0].channel.receive_bit
             )
-        others = (link for link in links if link.edge.index not in self.job.timestamp.edges)
+        others = [link for link in links if link.edge.index not in self.job.timestamp.edges]
         sides = [self.ends.in_lane(number, link) for number, link in enumerate(others, len(lanes))]
-        return TimestampInbox(rows, sides, NoOrder(sides), head.context.inputs)
+        return TimestampInbox(rows, sides, self.ends.gate(sides, others), head.context.inputs)
 
     def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Into a merge that several replicas read there is the channel to the first of them."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorstream import Event, EventTime
+from actorstream import Event, EventTime, UInt64
 from actorstream.dgs.classifier import Classifier
 from actorstream.dgs.tagging import Tagging, by, keyed, tagging_of
 from actorstream.errors import DataError
@@ -149,3 +149,31 @@ def test_a_partition_whose_rows_have_one_tag_is_known_by_it_and_others_by_their_
     assert classifier(tagging_of("x"), 2).only(2) is None
     assert classifier(tagging_of("x"), 2, field="stream").only(0) is None
     assert classifier(by("op", {"i": "increment", "r": "read"})).only(0) is None
+
+
+class Wide(Event):
+    ts: EventTime
+    key: UInt64
+
+
+WIDE = st.sampled_from([0, 1, 5, 2**62 + 1, 2**62 + 2, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
+
+
+@given(st.lists(WIDE, min_size=1, unique=True), st.lists(WIDE, min_size=1))
+def test_keys_of_64_unsigned_bits_are_told_apart(known: list[int], keys: list[int]) -> None:
+    rows = Batch.of_events(Wide, [Wide(ts, key) for ts, key in enumerate(keys)])
+    tagging = keyed("view", "key", keys=known)
+    split = classifier(tagging).split
+    if not set(keys) <= set(known):
+        with pytest.raises(DataError):
+            split(rows)
+        return
+    planned = [tag.key for tag in tagging.tags()]
+    assert {planned[number]: [each.ts for each in part.events()] for number, part in split(rows)} == {
+        key: [ts for ts, each in enumerate(keys) if each == key] for key in keys
+    }
+
+
+def test_a_planned_key_that_the_column_cannot_hold_is_in_no_row() -> None:
+    rows = Batch.of_events(Wide, [Wide(1, 7), Wide(2, 7)])
+    assert classifier(keyed("view", "key", keys=[-1, 7, 2**64])).split(rows) == [(1, rows)]

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.dgs.holdings import frontier, statistics
+from actorstream.dgs.holdings import NO_EVENTS, frontier, latest, outputs_from, statistics
 from actorstream.dgs.joining import JoinedChildren
-from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.mailbox import ENDED, NOTHING
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
+from actorstream.errors import DataError
 from tests.unit.dgs.tree import Keyed, Tree, check_cut, in_order, random_plan
 
 BARRIER, VALUE, OTHER = ("r", 0, "barriers"), ("i", 0, "left"), ("i", 0, "right")
@@ -113,10 +114,16 @@ def parent_of_two(log: list[Any]) -> WorkerProtocol:
     return root
 
 
-def leaf(log: list[Any]) -> WorkerProtocol:
+def leaf(log: list[Any], names: dict[Any, str] | None = None) -> WorkerProtocol:
     depends = {BARRIER: [BARRIER, VALUE], VALUE: [BARRIER]}
     found = WorkerProtocol(
-        [VALUE], [BARRIER], ranks=[BARRIER, VALUE], depends=depends, calls=Keyed(log), is_root=False
+        [VALUE],
+        [BARRIER],
+        ranks=[BARRIER, VALUE],
+        depends=depends,
+        calls=Keyed(log),
+        is_root=False,
+        names=names,
     )
     found.from_parent(StateDown({}, 0))
     return found
@@ -225,6 +232,28 @@ def test_the_run_ends_with_one_state_at_the_root() -> None:
     root.from_child(1, StateUp({0: 2}, 0))
     root.run()
     assert root.done and root.calls.final == {0: 3}  # type: ignore[attr-defined]
+
+
+def test_events_of_one_tag_come_from_one_source() -> None:
+    child = leaf([], names={VALUE: "value@values"})
+    child.insert(VALUE, times(1), [(1, 1)], source="one")
+    child.insert(VALUE, times(2), [(2, 2)], source="one")
+    with pytest.raises(DataError, match=r"rows of value@values come from several replicas .*replicas = 1"):
+        child.insert(VALUE, times(3), [(3, 3)], source="other")
+
+
+def test_a_root_without_events_promises_the_end_of_time_when_it_has_called_end() -> None:
+    root = parent_of_two([])
+    root.promise(BARRIER, 9)
+    assert (outputs_from(root, ends=True), latest(root)) == (9, NOTHING)
+    root.promise(BARRIER, ENDED)
+    root.run()
+    assert (outputs_from(root, ends=True), latest(root)) == (NO_EVENTS, 9)
+    assert outputs_from(root, ends=False) == ENDED
+    root.from_child(0, StateUp({}, 0))
+    root.from_child(1, StateUp({}, 0))
+    root.run()
+    assert outputs_from(root, ends=True) == ENDED
 
 
 def test_a_worker_with_children_takes_all_its_events_in_their_order() -> None:

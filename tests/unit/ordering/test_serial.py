@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.ordering.none import NoOrder
 from actorstream.ordering.serial import SerialGate, merge_order, merged_tags
 from actorstream.transports.base import Frame, FrameKind
 
@@ -184,7 +185,7 @@ class TestWaiting:
 
     def test_a_side_input_goes_between_two_numbers_never_within_one(self) -> None:
         main, side = Lane(0), Lane(1)
-        gate = SerialGate([main, side], [side])
+        gate = SerialGate([main], NoOrder([side]))
         side.waiting.append(number(0))
         main.waiting.extend([number(1), number(1), number(2)])
         side.waiting.append(number(0))

@@ -151,6 +151,17 @@ def test_a_stream_that_two_replicas_read_is_refused(tmp_path: Path) -> None:
         planned(tmp_path, 'stream = "stream"\nreplicas = 2', rows=[ROWS, ROWS])
 
 
+def test_nor_may_they_where_the_streams_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of the rows is enough to see it."""
+    monkeypatch.setattr(program_plans, "ROWS", 1)
+    listed = 'stream = "stream"\nstreams = ["8", "9", "10"]\nreplicas = 2'
+    rows = [[ROWS[0]] * 600, [ROWS[2]] * 600]
+    with pytest.raises(ConfigurationError, match=r"rows of stream '10' .* are read by 2 of its replicas"):
+        planned(tmp_path, listed, "keys = [7]", rows=rows)
+    made = planned(tmp_path, listed, "keys = [7]", rows=[rows[0], [ROWS[1]] * 600], workers=2)
+    assert [each.process for each in made.streams] == [0, 1, 0]
+
+
 def test_a_row_that_belongs_to_no_stream_is_refused(tmp_path: Path) -> None:
     rows = [*ROWS, (2000, "i", 7, "")]
     with pytest.raises(

@@ -13,7 +13,7 @@ from actorstream.topology.available import Available
 from actorstream.topology.builder import Topology
 from actorstream.topology.graph import Graph
 from actorstream.topology.registry import TypeRegistry
-from actorstream.topology.serial import serial_plan
+from actorstream.topology.serial import call_order, serial_plan
 from actorstream.topology.validate import build_graph
 from tests.integration.parts import Collect, Double, DoubleBatch, Expand, Numbers, Pass
 from tests.integration.serial_parts import CountByGroup, Fires, Parted
@@ -127,6 +127,30 @@ class TestWhatRowsCarry:
         plan = serial_plan(graph_of(topology))
         assert plan.producers["parted"].point == "rows"
         assert plan.merging == {"both"}
+
+
+class TestWhatIsFiredFirst:
+    def test_actors_are_in_the_order_in_which_they_call_each_other(self) -> None:
+        """Whatever the order in which they are written."""
+        topology = Topology("t")
+        rows = topology.source(Numbers, name="rows")
+        first = rows.through(Pass, name="first")
+        flat = rows.through(Pass, name="flat")
+        deep = first.through(Pass, name="deep")
+        deep.ordered("serial").through(Pass, flat.ordered("serial"), name="both").into(Collect, name="out")
+        graph = graph_of(topology)
+        assert call_order(graph.actors) == ["rows", "first", "deep", "flat", "both", "out"]
+        ranks = {name: each.rank for name, each in serial_plan(graph).producers.items()}
+        assert sorted(ranks, key=ranks.__getitem__) == ["rows", "first", "deep", "flat"]
+
+    def test_outputs_are_called_one_after_the_other(self) -> None:
+        topology = Topology("t")
+        parted = topology.source(Numbers, name="rows").through(Parted, name="parted")
+        odd = parted["odd"].through(Pass, name="odd")
+        parted["even"].through(Pass, odd, name="both").into(Collect, name="out")
+        parted["even"].through(Pass, name="even").into(Collect, name="end")
+        graph = graph_of(topology)
+        assert call_order(graph.actors) == ["rows", "parted", "even", "end", "odd", "both", "out"]
 
 
 def several_sources() -> Topology:
