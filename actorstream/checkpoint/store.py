@@ -8,7 +8,8 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -51,6 +52,7 @@ class CheckpointStore:
     Raises:
         NotInstalledError: a URL without fsspec.
         ConfigurationError: a URL whose protocol nobody knows, or whose package is not installed.
+        RunError: a URL whose store cannot be reached.
     """
 
     def __init__(self, path: str) -> None:
@@ -58,17 +60,18 @@ class CheckpointStore:
         self._folder: Folder = _RemoteFolder(path) if "://" in path else _LocalFolder(Path(path))
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Keeps a checkpoint, then removes those that are older than the last two. RunError: the checkpoint cannot be
-        written."""
+        """Keeps a checkpoint, then removes those that are older than the last two, as far as they can be removed. RunError:
+        the checkpoint cannot be written."""
         body = msgspec.msgpack.encode(checkpoint)
         digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
         try:
             self._folder.write(f"checkpoint-{checkpoint.number:012d}", [_MAGIC, digest, body])
-            self._forget(checkpoint.number)
         except OSError as error:
             raise RunError(
                 f"checkpoint {checkpoint.number} cannot be written to {self.path!r}: {error.strerror or error}"
             ) from error
+        with suppress(OSError):
+            self._forget(checkpoint.number)
 
     def latest(self) -> Checkpoint | None:
         """Returns the checkpoint with the greatest number, or None if there is none since a run began anew. RunError: the
@@ -137,12 +140,17 @@ class CheckpointStore:
                 self._folder.remove(name)
 
     def last(self) -> int | None:
-        """Returns the number of the latest checkpoint, or None if there is none."""
-        return max(self._numbers(), default=None)
+        """Returns the number of the latest checkpoint, or None if there is none. RunError: the store cannot be read."""
+        try:
+            return max(self._numbers(), default=None)
+        except OSError as error:
+            raise RunError(
+                f"checkpoints in {self.path!r} cannot be read: {error.strerror or error}"
+            ) from error
 
     def begin(self) -> None:
         """Notes that a run begins anew: no run goes on from the checkpoints that are there, whose inputs and outputs may be
-        others by now. They go when the run has made two of its own. RunError: the note cannot be written."""
+        others by now. They go when the run has made two of its own. RunError: the store cannot be read or written."""
         last = self.last()
         if last is not None:
             self._note(_BEGUN, b"%d" % last)
@@ -238,6 +246,17 @@ class _LocalFolder:
         (self.path / name).unlink(missing_ok=True)
 
 
+@contextmanager
+def _only_os_errors() -> Iterator[None]:
+    """Turns what the package of a remote store raises into an OSError, as which `CheckpointStore` knows it."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
 class _RemoteFolder:
     def __init__(self, url: str) -> None:
         try:
@@ -254,17 +273,24 @@ class _RemoteFolder:
                     'a directory, or an fsspec URL such as "s3://bucket/run" whose own package is installed (s3fs)',
                 )
             ) from None
+        except Exception as error:  # of a package that connects at once
+            raise RunError(
+                f"checkpoints in {url!r} cannot be read: {type(error).__name__}: {error}"
+            ) from error
         self.files, self.root = found
 
+    @_only_os_errors()
     def names(self) -> list[str]:
         if not self.files.isdir(self.root):
             return []
         return [path.rsplit("/", 1)[-1] for path in self.files.ls(self.root, detail=False)]
 
+    @_only_os_errors()
     def read(self, name: str) -> bytes:
         data: bytes = self.files.cat_file(f"{self.root}/{name}")
         return data
 
+    @_only_os_errors()
     def write(self, name: str, pieces: Sequence[Bytes]) -> None:
         # most object stores show a file only when it is whole; where one does not, the digest is wrong
         self.files.makedirs(self.root, exist_ok=True)
@@ -273,5 +299,6 @@ class _RemoteFolder:
                 file.write(piece)
         self.files.invalidate_cache(self.root)
 
+    @_only_os_errors()
     def remove(self, name: str) -> None:
         self.files.rm_file(f"{self.root}/{name}")

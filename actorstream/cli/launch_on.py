@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from actorstream.cli.launch import terminated_early
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def launch_on(
     logs: bool,
 ) -> int:
     """Returns the exit status of the run."""
-    from actorstream.launch.signals import COMMAND
+    from actorstream.launch.signals import COMMAND, Terminated
     from actorstream.plan.compile import read_job
 
     for module, extra in (("pyspark", "spark"), ("zmq", "zmq")):
@@ -42,8 +43,13 @@ def launch_on(
             )
         )
     settings = dict(map(_setting, options))
-    with COMMAND.raising():
-        job = read_job(files.topology, files.deploy, files.sets, files.plan, workers=workers, transport="zmq")
+    try:
+        with COMMAND.raising():
+            job = read_job(
+                files.topology, files.deploy, files.sets, files.plan, workers=workers, transport="zmq"
+            )
+    except Terminated:
+        raise terminated_early(files.deploy, list(files.sets), resume) from None
     from actorstream.launch.cluster.cluster_run import ClusterRun
     from actorstream.spark.source import tasks_in_application
 
@@ -62,7 +68,10 @@ def launch_on(
         options=settings,
         logs=logs,
     )
-    return run.run(COMMAND if COMMAND.is_installed else None)
+    try:
+        return run.run(COMMAND if COMMAND.is_installed else None)
+    except Terminated:
+        raise terminated_early(files.deploy, list(files.sets), resume) from None
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -96,4 +96,9 @@ class Host:
                 self.record.write(action.number, action.taken)
         except RunError as error:
             failed = error
+        except Exception as error:  # a coordinator that never hears how it went would wait for ever
+            failed = RunError(
+                f"checkpoint {action.number} cannot be written: {type(error).__name__}: {error}"
+            )
+            failed.__cause__ = error
         self.do(self.coordinator.written(action.number, failed, self.clock()))

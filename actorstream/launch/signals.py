@@ -75,7 +75,7 @@ class Signals:
         self._raises = True
         try:
             if self._kept:
-                raise _error_of(self._kept)
+                raise early_error(self._kept)
             yield
         finally:
             self._raises = False
@@ -90,11 +90,11 @@ class Signals:
             number
         )  # also what raises: where nobody can catch it, in a __del__, Python drops it
         if self._raises:
-            raise _error_of(self._kept)
+            raise early_error(self._kept)
 
 
-def _error_of(numbers: list[int]) -> BaseException:
-    """A Ctrl-C interrupts, and so does a second signal."""
+def early_error(numbers: list[int]) -> BaseException:
+    """What ends a command for the signals that came before its run: a Ctrl-C interrupts, and so does a second signal."""
     return Terminated() if numbers == [signal.SIGTERM] else KeyboardInterrupt()
 
 

@@ -4,6 +4,7 @@ core."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ FROZEN_S = 20.0
 
 
 class Looked(NamedTuple):
-    """A process as the kernel sees it. `state`: a letter of proc_pid_stat(5). `ran`: clock ticks for which it has run."""
+    """A process as the kernel sees it. `state`: a letter of proc_pid_stat(5). `ran`: a number that is another one whenever the
+    process has run."""
 
     state: str
     ran: int
@@ -25,7 +27,18 @@ def look_at(pid: int) -> Looked | None:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return Looked(fields[0], int(fields[11]) + int(fields[12]))
+    return Looked(fields[0], int(fields[11]) + int(fields[12]) + _switches(pid))
+
+
+def _switches(pid: int) -> int:
+    """How often the threads of a process have got or left a core. One that only wakes up to say that it lives may need minutes
+    for a clock tick of processor time."""
+    found = 0
+    for path in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread is gone
+            counts = (line for line in path.read_text().splitlines() if "ctxt_switches:" in line)
+            found += sum(int(line.rpartition(":")[2]) for line in counts)
+    return found
 
 
 class SilentWorkers:
@@ -35,7 +48,7 @@ class SilentWorkers:
     def __init__(self, look: Callable[[int], Looked | None] = look_at) -> None:
         self._look = look
         self._ran: dict[int, tuple[int, float]] = {}
-        """Process -> for how long it had run, and when that was last found to have grown."""
+        """Process -> its last `ran`, and when that was last found to be another one."""
 
     def add(self, pid: int, now: float) -> None:
         """A worker has fallen silent."""
@@ -50,7 +63,7 @@ class SilentWorkers:
                 del self._ran[pid]  # its end is heard of elsewhere
             elif looked.state == STOPPED:
                 found[pid] = "its process is stopped"
-            elif looked.ran > ran:
+            elif looked.ran != ran:
                 self._ran[pid] = (looked.ran, now)
             elif now - since > FROZEN_S:
                 found[pid] = f"its process has not run for {FROZEN_S:g} s"

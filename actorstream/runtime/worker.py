@@ -223,6 +223,8 @@ class Worker:
             await asyncio.wait(tasks, timeout=CANCEL_S)
         if self.messages is not None:
             await self.messages.stop()
+        if self._error is not None and self.control is not None and self.job.deploy.checkpoint is not None:
+            await self._decided.wait()  # a checkpoint that is being written may name what an abort would undo
         for replica in self._replicas():
             error = await stop_replica(replica, self._error, self._sinks)
             if error is not None and self._error is None:
@@ -257,6 +259,7 @@ class Worker:
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""
+        self._sinks.keep(barrier)  # also where this worker has failed
         if barrier == END:
             self._decided.set()
         elif self._error is None:

@@ -61,6 +61,9 @@ def spark_session(
         return
     folder = Path(tempfile.mkdtemp(prefix="actorstream-spark-"))
     log = None if logs else folder / "java.log"
+    root = logging.getLogger()
+    if log is not None:
+        root.addFilter(_is_not_of_py4j)
     try:
         spark = _start(master, options or {}, folder, log)
         try:
@@ -70,7 +73,13 @@ def spark_session(
                 spark.stop()
             _end_java()
     finally:
+        root.removeFilter(_is_not_of_py4j)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs the tracebacks of a Ctrl-C, with the root logger, before it raises the KeyboardInterrupt."""
+    return "/py4j/" not in record.pathname
 
 
 def _connected(master: str, options: Mapping[str, str]) -> Iterator[SparkSession]:

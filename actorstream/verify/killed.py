@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from actorstream.launch.process import die_with_parent
 from actorstream.topology.load import load_deploy
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import CHECKPOINT, STDERR, FileTarget, Ran, said
@@ -83,7 +85,12 @@ class KilledTarget:
         """Starts a run and kills a process of it, unless it has ended before; what is wrong, or None."""
         with (folder / STDERR).open("wb") as err:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err, process_group=0
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=err,
+                process_group=0,
+                preexec_fn=partial(die_with_parent, os.getpid(), ""),  # also where this process is killed
             )
         self._wait(process, folder / CHECKPOINT, draw, end)
         if process.poll() is not None:

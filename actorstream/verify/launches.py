@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from actorstream.launch.process import die_with_parent
 from actorstream.plan.compile import available
 from actorstream.plan.registry import registry
 from actorstream.topology.inputs import read_inputs
@@ -115,7 +117,12 @@ class FileTarget:
         started = monotonic()
         with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                process_group=0,
+                preexec_fn=partial(die_with_parent, os.getpid(), ""),  # also where this process is killed
             )
             try:
                 status = process.wait(timeout)

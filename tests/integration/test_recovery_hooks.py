@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from select import select
 from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.checkpoint.checkpoint import Checkpoint
+from actorstream.checkpoint.store import CheckpointStore
 from actorstream.connectors.sink import END, Sink
 from actorstream.connectors.source import Source
 from actorstream.errors import OperatorError
@@ -294,6 +297,32 @@ def test_what_was_prepared_and_not_committed_is_aborted(journal: Journal) -> Non
     with pytest.raises(OperatorError, match="after the barrier"):
         run_with(job_of(topology, workers=3, placement="round-robin"), control)
     assert journal.lines() == ["stuck", "prepare 1", "abort 1", "abort None"]
+
+
+def test_what_a_checkpoint_names_is_not_aborted_by_a_worker_that_fails_while_it_is_written(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topology = Topology("recovery")
+    topology.source(Numbers, name="source", count=ENDLESS, rate=100_000).into(
+        FailsAfterBarrier, name="sink", journal=str(journal.path)
+    )
+    write = CheckpointStore.write
+
+    def control(launcher: Launcher) -> Callable[[], None]:
+        def write_late(store: CheckpointStore, checkpoint: Checkpoint) -> None:
+            select([launcher.workers[0].control.fileno()], [], [])  # until the worker says that it has failed
+            write(store, checkpoint)
+
+        monkeypatch.setattr(CheckpointStore, "write", write_late)
+        return lambda: None
+
+    store = str(tmp_path / "state")
+    with pytest.raises(OperatorError, match="after the barrier"):
+        run_with(job_of(topology, checkpoint={"path": store, "every": "50ms"}), control)
+    recorded = CheckpointStore(store).latest()
+    assert recorded is not None
+    assert recorded.number == 1
+    assert journal.lines() == ["prepare 1", "abort None"]
 
 
 class BadSnapshot(Pass):

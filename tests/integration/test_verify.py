@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -22,10 +25,11 @@ from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import FileTarget
 from actorstream.verify.sinks import SinkOutput
-from tests.integration.parts import Number, Numbers, Pass
+from tests.integration.parts import Journal, Number, Numbers, Pass
 from tests.integration.pooled import Fails
 from tests.integration.serial_parts import Chain, Some
 from tests.integration.test_documentation import files_of
+from tests.stacks import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTORSTREAM = [sys.executable, "-m", "actorstream"]
@@ -44,6 +48,31 @@ inputs = ["some"]
 [actors.out]
 type = "csv-sink"
 inputs = ["chain"]
+path = "out/out.csv"
+"""
+
+
+class Held(Numbers):
+    """Waits at its start while somebody holds a pipe in the file system open for writing, in all runs but the first `free`."""
+
+    def __init__(self, pipe: str, free: int, runs: str) -> None:
+        super().__init__(10)
+        self.pipe, self.free, self.runs = pipe, free, Journal(Path(runs))
+
+    def on_start(self) -> None:
+        self.runs.write("run")
+        if len(self.runs.lines()) > self.free:
+            with Path(self.pipe).open("rb") as pipe:
+                pipe.read()
+
+
+HELD = """
+name = "held"
+[actors.numbers]
+type = "tests.integration.test_verify:Held"
+[actors.out]
+type = "csv-sink"
+inputs = ["numbers"]
 path = "out/out.csv"
 """
 
@@ -303,3 +332,33 @@ def test_a_built_topology_takes_the_options_of_the_page(
         verify(topology, sets=["actors.passes.type=x"])
     with pytest.raises(ConfigurationError, match="kills: is 2; allowed: 0, unless the topology is a file"):
         verify(topology, kills=2)
+
+
+@pytest.mark.parametrize(("kills", "how"), [(0, signal.SIGTERM), (1, signal.SIGKILL)])
+def test_the_run_that_is_under_way_ends_with_its_verification(
+    kills: int, how: signal.Signals, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    settings = {
+        "pipe": pipe,
+        "runs": tmp_path / "runs",
+        "free": kills,
+    }  # the run that is not killed comes first
+    sets = [f"actors.numbers.{key}={json.dumps(value, default=str)}" for key, value in settings.items()]
+    arguments = [str(written(tmp_path, HELD)), *(part for each in sets for part in ("--set", each))]
+    command = [*ACTORSTREAM, "verify", *arguments, "--kills", str(kills), "--runs", "1"]
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as verification,
+        pipe.open("wb") as held,  # from here on the run has it open, too
+    ):
+        started = descendants(verification.pid)
+        verification.send_signal(how)
+        verification.wait()
+        poll = select.poll()
+        poll.register(held, 0)
+        has_ended = poll.poll(60_000)  # tells an error when no process has it open for reading
+        for pid in started:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert has_ended

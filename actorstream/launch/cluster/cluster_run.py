@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.launch.cluster import rank_task
 from actorstream.launch.cluster.archives import write_environment, write_project
 from actorstream.launch.cluster.rank_monitor import RankMonitor
+from actorstream.launch.signals import early_error
 from actorstream.spark.failure import spark_error
 from actorstream.spark.hub import DriverHub
 from actorstream.spark.session import QUICK_START, spark_session
@@ -69,18 +71,19 @@ class ClusterRun:
 
     def run(self, signals: Signals | None) -> int:
         """Returns the exit status of the run. ConfigurationError: there are too few slots. SparkError: Spark does not start,
-        or gave the stage up."""
+        or gave the stage up. KeyboardInterrupt, Terminated: a signal came before there were workers."""
         self._tell(f"starting Spark, master {self.master}")
-        with (
-            TemporaryDirectory(prefix="actorstream-archives-") as folder,
-            spark_session(self.master, self._options, logs=self._logs) as spark,
-        ):
-            self._check_slots(spark)
+        raising = signals.raising if signals is not None else nullcontext
+        with TemporaryDirectory(prefix="actorstream-archives-") as folder, ExitStack() as stack:
+            with raising():
+                spark = stack.enter_context(spark_session(self.master, self._options, logs=self._logs))
+                self._check_slots(spark)
             address = spark.conf.get("spark.driver.host") or ""
             monitor = RankMonitor(address, self.workers)
             hub = DriverHub(partial(SessionDriver, spark), address) if self.tasks else None
             try:
-                command = self._command(spark, monitor, hub, Path(folder))
+                with raising():
+                    command = self._command(spark, monitor, hub, Path(folder))
                 reading = (
                     f", {self.tasks} {'tasks that read' if self.tasks > 1 else 'task that reads'}"
                     if self.tasks
@@ -89,6 +92,8 @@ class ClusterRun:
                 self._tell(f"{self.workers} workers{reading} in {self.slots} slots")
                 return self._watch(spark, monitor, command, signals)
             finally:
+                if signals is not None:
+                    signals.settle()
                 monitor.close()
                 if hub is not None:
                     hub.close()
@@ -100,7 +105,8 @@ class ClusterRun:
         command: rank_task.RankCommand,
         signals: Signals | None,
     ) -> int:
-        """Runs the stage in another thread, since a signal is only heard by a main thread that does not wait in Java."""
+        """Runs the stage in another thread, since a signal is only heard by a main thread that does not wait in Java. One
+        that no worker can hear yet cancels the stage, as often as it takes: Spark may not have the stage yet, either."""
         thread = threading.Thread(
             target=self._run_stage, args=(spark, command), name="spark-stage", daemon=True
         )
@@ -108,11 +114,17 @@ class ClusterRun:
         heard: list[int] = []
         if signals is not None:
             signals.tell(heard.append)
+        early: list[int] = []
         while thread.is_alive():
             thread.join(AGAIN_S)
-            while heard:
-                if not monitor.signal(heard.pop(0)):
-                    spark.sparkContext.cancelAllJobs()
+            while heard and monitor.signal(heard[0]):
+                heard.pop(0)
+            if heard:
+                if not monitor.attempts:
+                    early = list(heard)
+                spark.sparkContext.cancelAllJobs()
+        if self._failure is not None and early:
+            raise early_error(early) from None
         if self._failure is not None:
             raise spark_error("running the workers", self._failure) from None
         return self._statuses[0]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
-from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, StateFile
 from actorstream.checkpoint.store import KEPT, LARGE, CheckpointStore, pieces_of, values_of
 from actorstream.errors import ConfigurationError, RunError
 
@@ -66,6 +69,83 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match=r"checkpoint 1 cannot be written to .*file"):
         CheckpointStore(str(tmp_path / "file")).write(checkpoint(1))
+
+
+class NoEndpointError(Exception):
+    """As packages of remote stores raise them: no OSError."""
+
+
+class Unreachable(LocalFileSystem):
+    """A remote store that nobody reaches."""
+
+    protocol = "unreachable"
+
+    def open(self, *arguments: Any, **options: Any) -> Any:
+        raise NoEndpointError("could not connect")
+
+    def ls(self, *arguments: Any, **options: Any) -> Any:
+        raise NoEndpointError("could not connect")
+
+    def cat_file(self, *arguments: Any, **options: Any) -> Any:
+        raise NoEndpointError("could not connect")
+
+
+class RefusesAtOnce(LocalFileSystem):
+    """A remote store whose package connects when it is made."""
+
+    protocol = "refuses"
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raise NoEndpointError("could not connect")
+
+
+@pytest.fixture
+def unreachable(tmp_path: Path) -> Iterator[CheckpointStore]:
+    fsspec.register_implementation("unreachable", Unreachable)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Unreachable, "_strip_protocol", classmethod(lambda cls, path: str(tmp_path)))
+        yield CheckpointStore("unreachable://store")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store: store.write(checkpoint(1)),
+        lambda store: store.write_state(1, 0, [b"state"]),
+        lambda store: store.read_state(StateFile("state", 0, b"")),
+        CheckpointStore.latest,
+        CheckpointStore.last,
+        CheckpointStore.begin,
+        lambda store: store.mark(b"proof"),
+    ],
+    ids=["write", "write-state", "read-state", "latest", "last", "begin", "mark"],
+)
+def test_whatever_the_package_of_a_remote_store_raises_is_a_run_error(
+    unreachable: CheckpointStore, use: Callable[[CheckpointStore], object]
+) -> None:
+    with pytest.raises(RunError, match=r"'unreachable://store'.*: NoEndpointError: could not connect"):
+        use(unreachable)
+
+
+def test_a_remote_store_that_refuses_at_once_is_a_run_error() -> None:
+    fsspec.register_implementation("refuses", RefusesAtOnce, clobber=True)
+    with pytest.raises(RunError, match=r"'refuses://store'.*: NoEndpointError: could not connect"):
+        CheckpointStore("refuses://store")
+
+
+def test_a_checkpoint_that_was_written_counts_though_an_older_one_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = CheckpointStore(str(tmp_path))
+    for number in (1, 2):
+        store.write(checkpoint(number))
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    store.write(checkpoint(3))
+    assert store.latest() == checkpoint(3)
 
 
 def test_a_directory_named_like_a_checkpoint_is_none(tmp_path: Path) -> None:

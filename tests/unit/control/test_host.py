@@ -26,7 +26,7 @@ from actorstream.errors import RunError
 class Store:
     """Records what is written, or refuses."""
 
-    def __init__(self, error: RunError | None = None) -> None:
+    def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.ends: list[tuple[int, dict[int, bytes]]] = []
 
@@ -89,6 +89,18 @@ def test_a_record_that_cannot_be_written_is_the_outcome() -> None:
         run.host.lost(worker, "it was killed")
     assert run.host.finished is not None
     assert run.host.finished.outcome is error
+
+
+def test_whatever_a_record_raises_ends_the_run_with_a_run_error() -> None:
+    run = Carried(Store(KeyError("endpoint")))
+    run.hear(Ended, Prepared)
+    assert run.sent[-1] == (1, Abort())
+    for worker in (0, 1):
+        run.host.lost(worker, "it has ended")
+    assert run.host.finished is not None
+    outcome = run.host.finished.outcome
+    assert isinstance(outcome, RunError)
+    assert str(outcome) == "checkpoint 4 cannot be written: KeyError: 'endpoint'"
 
 
 def test_a_worker_that_is_gone_is_told_nothing() -> None:

@@ -64,6 +64,28 @@ def test_a_worker_that_has_ended_is_not_named(silent: SilentWorkers, kernel: Ker
     assert silent.lost(100.0) == {}
 
 
+def test_a_process_that_only_wakes_up_now_and_then_is_seen_to_run() -> None:
+    code = "import os\nwhile data := os.read(0, 1): os.write(1, data)"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:  # type: ignore[call-overload]
+
+        def wake() -> None:
+            os.write(process.stdin.fileno(), b"x")
+            assert os.read(process.stdout.fileno(), 1) == b"x"
+            while (looked := look_at(process.pid)) is not None and looked.state != "S":
+                """It is about to wait for the next byte."""
+
+        wake()
+        first = look_at(process.pid)
+        for _ in range(3):
+            wake()
+        second = look_at(process.pid)
+        process.stdin.close()
+    assert first is not None
+    assert second is not None
+    assert first.ran < second.ran
+
+
 def test_the_kernel_says_that_a_process_is_stopped_that_it_runs_and_that_it_is_gone() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
         first = look_at(process.pid)
