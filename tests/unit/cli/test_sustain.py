@@ -110,6 +110,8 @@ def test_a_search_that_the_user_stops_ends_with_the_status_of_an_interrupt(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # once: a second interrupt would not wait until the run has stopped
-    monkeypatch.setattr(_Watch, "tick", lambda watch: watch._launcher.interrupts or watch._launcher.interrupt())
+    monkeypatch.setattr(
+        _Watch, "tick", lambda watch: watch._launcher.interrupts or watch._launcher.interrupt()
+    )
     answer = run("sustain", write(tmp_path), "--workers", 1, "--transport", "local", "--start", 100)
     assert (answer.code, answer.err) == (130, "actorstream: stopped; no rate was found\n")
