@@ -130,9 +130,8 @@ class ProgramUnit(Unit):
                 continue
             each.promised = reached
             if reached >= NO_EVENTS:
-                each.replica.advance(
-                    latest(each.protocol)
-                )  # consumers may wait for a time before the end of time
+                # consumers may wait for a time before the end of time
+                each.replica.advance(latest(each.protocol))
                 for lane in self.lanes:
                     if self.worker.job.head_of(lane.producer) == each.replica.id:
                         lane.tell_idle(1)
