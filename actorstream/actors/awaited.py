@@ -29,7 +29,7 @@ class Awaited:
 
 
 def failure(task: asyncio.Task[Any], actor: Any) -> BaseException | None:
-    """The error that ended a task in which hooks of `actor` run; its `name` and `replica` are said if one cancelled the task."""
+    """The error that ended a task in which hooks of `actor` run. If a hook cancelled the task, the error names the actor."""
     if not task.cancelled():
         return task.exception()
     said = "an async hook, of it or of an actor that it calls, cancelled the task that awaits the hook"

@@ -225,7 +225,7 @@ class _Places:
         known, places = self._sorted
         if self._dense is not None:
             least, table = self._dense
-            # a difference that is wider wraps around, to what is outside too
+            # a difference of more than 64 bits wraps around, but never into the table
             at = data.astype(np.int64) - least
             inside = (at >= 0) & (at < len(table))
             found = table.take(at, mode="clip")

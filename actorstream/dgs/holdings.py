@@ -47,8 +47,8 @@ def frontier(worker: WorkerProtocol) -> int:
 
 
 def outputs_from(worker: WorkerProtocol, *, ends: bool) -> int:
-    """No output has an earlier time any more. NO_EVENTS: only `end`, if the program has it (`ends`), may bring one of any time.
-    ENDED: none comes."""
+    """Returns the least time that an output may still have. NO_EVENTS: no event is left, but the program's `end` (if it `ends`
+    so) may still put out rows of any time. ENDED: nothing comes any more."""
     found = frontier(worker)
     return NO_EVENTS if found == ENDED and ends and worker.is_root and not worker.done else found
 

@@ -27,7 +27,7 @@ _LOOPS = {
         " for event in events:\n  _0.append({call}.{name})"
     ),
     "one": "for event in events:\n  result = {call}\n  {read}",
-    "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
+    "single": "for event in events:\n  made = {call}\n  if made is not None:\n   result = made\n   {read}",
     "generator": "for result in events:\n  {read}",  # its results, by chain and map: no slower than two loops
 }
 
@@ -69,7 +69,7 @@ class EventColumns:
         return len(self.values[0])
 
     def gather(self, loop: Loop, events: Any) -> None:
-        """Runs a loop; SchemaError if results are of another class and have fields more."""
+        """Runs a loop and looks at one of the results; SchemaError if it is of another class and has more fields."""
         result = loop(events, *self.values)
         wrong = None if result is None else lost_fields(self.schema, result)
         if wrong is not None:

@@ -150,8 +150,8 @@ def _run_in_own_loop(coroutine: Any) -> RunResult:
             ended.set()
 
     thread = threading.Thread(target=target, name="actorstream-run")
+    thread.start()
     try:
-        thread.start()
         ended.wait()
     except BaseException:  # KeyboardInterrupt: the cell was interrupted, or the program
         with suppress(RuntimeError):  # the run has just ended, and the loop is closed

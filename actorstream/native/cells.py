@@ -123,8 +123,8 @@ def float_sums(own: npt.NDArray[np.uint64], at: int) -> tuple[npt.NDArray[np.flo
 
 def checked(status: int, what: str, answer: int | None = None) -> int:
     """`status` if it is not negative; ResourceError for no memory, UserFunctionError for a function of the
-    user's that failed, ValueError for operands that cannot be read. `answer`: of that function, if another thread may have
-    called it."""
+    user's that failed, ValueError for operands that cannot be read. `answer`: what that function
+    returned, where another thread called it; None: it was called in this thread."""
     if status >= 0:
         return status
     if status == lib.AS_E_MEMORY:

@@ -41,8 +41,8 @@ def behind_idle_sources(graph: Graph) -> frozenset[str]:
 
 
 def behind_ends(graph: Graph) -> frozenset[str]:
-    """Actors that rows of a program's `end` can reach, and these programs. Such rows come when all its workers have none for
-    their events any more."""
+    """Actors that rows of a program's `end` can reach, and these programs. Such rows come behind those of
+    all events."""
     return _reached(graph, [name for name, actor in graph.actors.items() if has_end(actor)])
 
 

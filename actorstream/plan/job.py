@@ -78,8 +78,8 @@ class Job(msgspec.Struct, dict=True):
     idles: bool = False
     """Whether a source that somebody listens to has an `idle_timeout`."""
     outlasted: frozenset[str] = frozenset()
-    """Actors behind programs that put something out at their end. Producers tell them that they are idle once no event follows,
-    instead of promising the end of time."""
+    """Actors behind programs that put something out at their end. A worker of such a program says that it is idle once no event
+    follows. Its root promises the end of time only after `end`."""
     restored: Checkpoint | None = None
     """What this run goes on from; None: from the beginning."""
     kernels: dict[str, float] = {}

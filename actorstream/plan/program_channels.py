@@ -79,7 +79,7 @@ def streams_from(deployment: ProgramDeployment, input: str, replica: int, replic
 
 def output_groups(job: Job, links: Iterable[JobChannel]) -> list[list[int]]:
     """Of the channels into a replica those whose rows have an order with each other: outputs of workers of one plan, by an
-    edge. Indices into `links`; a channel that is in no group has no such order, or not even with others."""
+    edge. Indices into `links`; a channel in no group has no order with any other."""
     groups: dict[tuple[Edge, frozenset[int]], list[int]] = defaultdict(list)
     for index, link in enumerate(links if job.programs else ()):
         if group := _group(job, link):

@@ -1,7 +1,8 @@
 """Calls an actor's input hooks for whole batches: the only place where Python runs once an event.
 
 Knows nothing of channels or turns: events or a batch in, outputs appended to an `Outbox`, errors decided by `on_error`.
-The loops are driven from C (`map`, `filter`, `chain`), so that an event costs its hook and little more.
+Where the hook says what it returns, the loops are driven from C (`map`, `filter`, `chain`), so that an event costs its hook and
+little more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from actorstream.actors.awaited import Awaited
 from actorstream.actors.operator_errors import operator_error, stopped
-from actorstream.errors import ActorstreamError
+from actorstream.errors import ActorstreamError, SchemaError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.event_columns import EventColumns, Loop, loop_of
@@ -229,11 +230,12 @@ class EventCall:
         return self._portions([event], iter(()), BYTES, result) if some.full else None
 
     def _level(self, gathered: EventColumns, error: Exception, events: Any, begun: Callable[[], int]) -> None:
-        """Forgets the row that was read when `error` was raised; OperatorError if the row was of another class."""
+        """Forgets the row that was read when `error` was raised; OperatorError if a row was of another class."""
         gathered.level()
         stranger = gathered.stranger_in(error)
         if stranger is not None:
-            event = events[begun() - 1]
+            # of a SchemaError nobody knows which event it was
+            event = None if isinstance(error, SchemaError) else events[begun() - 1]
             raise operator_error(self.failures.actor, self.failures.replica, event, stranger) from None
 
     async def run_async(self, events: list[Any]) -> None:

@@ -221,8 +221,7 @@ class OperatorUnit(Unit):
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        failed: list[Exception] = []
-        self._meanwhile = self.worker.loop.call_later(SOON_S, self._send_meanwhile, call, failed, SOON_S)
+        self._meanwhile = self.worker.loop.call_later(SOON_S, self._send_meanwhile, call, SOON_S)
         try:
             if self.head.descent is not None and not call.takes_batch:
                 await self.head.descent.run_async(call, part, first)
@@ -230,8 +229,6 @@ class OperatorUnit(Unit):
                 await call.run_async(part)
         finally:
             self._meanwhile.cancel()
-        if failed:
-            raise failed[0]
         took = monotonic_ns() - started
         self.head.execute_ns += took
         self.head.finish(rows)
@@ -239,17 +236,17 @@ class OperatorUnit(Unit):
             self.flush()
         return took
 
-    def _send_meanwhile(self, call: Any, failed: list[Exception], waited: float) -> None:
+    def _send_meanwhile(self, call: Any, waited: float) -> None:
         """Sends what the hook has made while it awaits, and does so again, so that no row waits for the end of the hook."""
         try:
             if self.head.descent is None and not call.whole:
                 self.head.dispatch()
                 wait = min(2 * waited, RARE_S)
-                self._meanwhile = self.worker.loop.call_later(wait, self._send_meanwhile, call, failed, wait)
+                self._meanwhile = self.worker.loop.call_later(wait, self._send_meanwhile, call, wait)
             self.unblock()
             self.flush()
         except Exception as error:
-            failed.append(error)
+            self.worker.fail(error)
 
     def publish(self) -> None:
         super().publish()

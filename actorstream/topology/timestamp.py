@@ -230,7 +230,7 @@ class _Region:
                     f"{edge.source!r} would be late"
                 )
                 hint = f'say order = "timestamp" at {edge.source!r} too, or at no input of {actor.name!r}'
-                if edge.output.startswith("late"):
+                if edge.output in ("late", "late_right"):
                     hint = "give late rows a consumer of their own"
                 found.append((edge, message, "one order for all its inputs", hint))
 

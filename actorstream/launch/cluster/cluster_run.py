@@ -119,6 +119,7 @@ class ClusterRun:
             thread.join(AGAIN_S)
             while heard and monitor.signal(heard[0]):
                 heard.pop(0)
+                early.clear()
             if heard:
                 if not monitor.attempts:
                     early = list(heard)

@@ -219,7 +219,15 @@ def test_an_answer_of_another_class_does_not_lose_its_other_fields_in_silence(
         OperatorError, match=r"More\(.*is not of class (Out|Only).*declare its class"
     ) as caught:
         bench.run(3)
-    assert caught.value.event == "In(value=2)"
+    assert not caught.value.event, "nobody knows which one it was"
+
+
+def test_the_last_answer_that_is_no_none_is_looked_at() -> None:
+    def more_at_first(event: In) -> Out | None:
+        return More(event.value, "x") if event.value == 0 else None  # type: ignore[return-value]
+
+    with pytest.raises(OperatorError, match=r"More\(.*is not of class Out"):
+        Bench(more_at_first).run(3)
 
 
 def test_an_emitted_event_of_another_class_is_refused_among_gathered_values() -> None:
