@@ -150,16 +150,20 @@ def _run_in_own_loop(coroutine: Any) -> RunResult:
             ended.set()
 
     thread = threading.Thread(target=target, name="actorstream-run")
-    thread.start()
     try:
+        thread.start()
         ended.wait()
-    except BaseException:  # KeyboardInterrupt: the cell was interrupted, or the program
+    except RuntimeError:  # no thread could be started, so nobody would set `ended`
+        raise
+    except (
+        BaseException
+    ):  # KeyboardInterrupt, also while the thread starts: the cell was interrupted, or the program
         with suppress(RuntimeError):  # the run has just ended, and the loop is closed
             loop.call_soon_threadsafe(task.cancel)
         ended.wait()
-        raise
-    finally:
         thread.join()
+        raise
+    thread.join()
     return task.result()
 
 
