@@ -63,7 +63,7 @@ class Source(Actor):
     `schema` (field name -> type); `event_time` (the field that is the event time) and `time_unit` (s, ms,
     us, ns); the runtime's `rate` (events/s), `max_out_of_orderness`, `idle_timeout`; `stream` and
     `streams` (the field that tells the input streams of a DGS program apart, and its values); `repeat`
-    (passes over the input; 0: without end), `count` (at most so many rows in all). A source with its own `read` heeds
+    (passes over the input; 0: without end), `count` (at most so many rows in all). A source with its own `read` applies
     the last two itself.
 
     A live source whose event times are when things happened, by the wall clock, says `clocked = True`: rows come at most

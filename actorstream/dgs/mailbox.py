@@ -81,7 +81,7 @@ class _Buffer:
         self.waiting: deque[_Waiting] = deque()
         self.bound = NOTHING
         self.latest = NOTHING
-        """What `bound` was before it was ENDED."""
+        """The last bound before the tag ended; NOTHING: it had none, or has not ended."""
         self.place = NOTHING
         self.dependents: tuple[_Buffer, ...] = ()
 

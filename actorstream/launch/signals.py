@@ -94,7 +94,8 @@ class Signals:
 
 
 def early_error(numbers: list[int]) -> BaseException:
-    """What ends a command for the signals that came before its run: a Ctrl-C interrupts, and so does a second signal."""
+    """Makes the error that ends a command because signals came before its run. A Ctrl-C interrupts, and so does a second
+    signal."""
     return Terminated() if numbers == [signal.SIGTERM] else KeyboardInterrupt()
 
 

@@ -1,4 +1,4 @@
-"""What an operator compiles for the schemas of its rows, once per schema. Holds no rows."""
+"""Keeps what an operator compiles, one result for each schema of its rows. It holds no rows."""
 
 from __future__ import annotations
 

@@ -317,7 +317,7 @@ class BatchCall:
         return None
 
     def _halves(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> list[Batch]:
-        """What the hook runs on instead of a batch that made it raise: its halves, or nothing, once `on_error` has decided."""
+        """Returns the halves of a batch that made the hook raise, for it to run on; nothing, once `on_error` has decided."""
         if mark is not None:
             self.outbox.rollback(mark)
             if batch.rows > 1:

@@ -1,4 +1,4 @@
-"""What a hook yields goes on while the hook awaits."""
+"""Rows that an async hook has yielded are sent on while it awaits."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""What Spark calls of the format actorstream, without a session."""
+"""Spark calls these parts of the format actorstream. The tests call them without a session of Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
-
-pytest.importorskip("pyspark")
 
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampType
 

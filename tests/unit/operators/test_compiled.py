@@ -14,7 +14,7 @@ def schema(name: str = "Row", time_unit: str = "ms") -> Schema:
 
 
 def counted() -> tuple[Compiled[int], list[Schema]]:
-    """What numbers the schemas that it is called with, and those schemas."""
+    """Returns a function that numbers the schemas it is called with, and the list of those schemas."""
     made: list[Schema] = []
 
     def make(given: Schema) -> int:

@@ -1,4 +1,4 @@
-"""What the ends of a chain cannot take goes through the hooks once, whatever other ends the chain has."""
+"""A batch that one end of a chain cannot take goes through the hooks, and no other end has taken it before."""
 
 from __future__ import annotations
 
