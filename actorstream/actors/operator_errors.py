@@ -39,7 +39,7 @@ def described(error: BaseException) -> str:
     """An error as one text, whatever its own methods do."""
     name = type(error).__name__
     try:
-        return f"{name}: {error}"
+        return f"{name}: {text}" if (text := str(error)) else name
     except Exception as wrong:
         return f"{name} (its text cannot be shown: {type(wrong).__name__})"
 

@@ -145,6 +145,8 @@ class _Builder:
         partitions = named(head, source.partitions)  # type: ignore[attr-defined]
         share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
         source.on_bad_row, source.share = node.on_error, share  # type: ignore[attr-defined]
+        if share:
+            source.origin = planned.index  # type: ignore[attr-defined] # that of the first, until it says another
         named(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         return SourceUnit(

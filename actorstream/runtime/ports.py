@@ -89,6 +89,7 @@ class ReplicaPort(Protocol):
     unit: Any
     edges: dict[str, list[Any]]
     started: bool
+    ended: bool
     paused: bool
     pausing: Any
     busy: int

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.actors.operator_errors import promised
 from actorstream.transports.base import FRONTIER_MIN
+from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
     from actorstream.runtime.ports import ReplicaPort
@@ -21,12 +22,13 @@ class Promises:
         holds_back: whether the actor may promise less than its input, since it holds rows back.
     """
 
-    __slots__ = ("_answered", "_listens", "_promised", "_replica", "frontier", "holds_back")
+    __slots__ = ("_answered", "_has_end", "_listens", "_promised", "_replica", "frontier", "holds_back")
 
     def __init__(self, replica: ReplicaPort) -> None:
         cls = type(replica.actor)
         self._replica = replica
         self._listens = cls.on_heartbeat is not Actor.on_heartbeat
+        self._has_end = cls.on_end is not Actor.on_end
         self.holds_back = cls.promise is not Actor.promise
         self.frontier = self._answered = self._promised = FRONTIER_MIN
         """How far the input is, how far it was when the actor promised last, and what the actor promised then."""
@@ -55,11 +57,18 @@ class Promises:
         self._promise(frontier)
 
     def _promise(self, frontier: int) -> None:
+        if frontier > AT_END and self._has_end and not self._replica.ended:
+            return  # the last rows are still to come; `end` promises behind them
         self._answered = frontier
         if self._replica.stamp is None:
             self.send(self.of(frontier))
         else:
             self._replica.stamp.promise(frontier)
+
+    def end(self) -> None:
+        """`on_end` has run, or ran before the checkpoint: the end of event time is promised behind its rows."""
+        if self._has_end and self.frontier > AT_END:
+            self._promise(self.frontier)
 
     def renew(self) -> None:
         """Promises what the actor can promise now if a hook has raised that without its input: rows that it held back have gone.

@@ -189,7 +189,7 @@ class SourceUnit(Unit):
             self.source.hold_position(held=False)
             try:
                 found = batch_of(self.source, reading.result())
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:  # nobody but the source has cancelled it
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
             return self._send(found, monotonic_ns(), 0)
         if self.chain is not None:
@@ -390,6 +390,8 @@ class SourceUnit(Unit):
             if returned and (batch := batch_of(self.source, reading.result())) is not None:
                 self.source.hold_position(held=False)
                 self._send(batch, monotonic_ns(), 0)  # it was about to return when it was cancelled
+        if self.promises:
+            self.head.advance(NO_MORE)  # a consumer that is called directly sees no end mark
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:

@@ -289,6 +289,7 @@ class Unit:
                 await coroutine
             await self.paused.wait_resumed()
             replica.ended = True
+            replica.promises.end()
         await self.async_hooks.run_due()
         self.control(FrameKind.END, 0)
         self.ending = True

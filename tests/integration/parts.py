@@ -114,6 +114,17 @@ class AnnouncedLive(Source):
         return numbers(np.array([self.count - 1]))
 
 
+class Origins(Source):
+    """A row of each of three partitions: the number that the runtime takes its partition for."""
+
+    def partitions(self) -> list[str]:
+        return ["first", "second", "third"]
+
+    def events(self) -> Iterator[Number]:
+        for _ in self.share:
+            yield Number(self.origin, self.origin)
+
+
 class Ints(Source):
     """The same numbers one event at a time."""
 

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.connectors.source import Source
 from actorstream.errors import OperatorError
+from actorstream.events.batch import Batch
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Journal, Number, Numbers
 from tests.integration.test_lifecycle import EVERYWHERE
@@ -91,3 +93,34 @@ def test_a_hook_that_is_cancelled_by_its_own_doing_is_an_error_of_its_actor(
         assert "await self.beside" in caught.value.traceback
     if where != "start":  # then those before it were not started
         assert sorted(journal.lines()) == ["before", "behind"]
+
+
+class Gives(Source):
+    """A live source whose first read is cancelled by its own doing."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, whom: str) -> None:
+        self.whom = whom
+
+    async def read(self, max_rows: int) -> Batch | None:
+        task: Any = asyncio.current_task()
+        if self.whom == "own":
+            task = asyncio.create_task(asyncio.Event().wait())
+        task.cancel()
+        await (task if self.whom == "own" else asyncio.Event().wait())
+        return None
+
+
+@EVERYWHERE
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("whom", ["own", "itself"])
+def test_a_read_that_is_cancelled_by_its_own_doing_is_an_error_of_its_source(
+    deploy: dict[str, Any], whom: str
+) -> None:
+    topology = Topology("cancelled")
+    topology.source(Gives, name="gives", whom=whom).into(Collect, name="out")
+    with pytest.raises(OperatorError, match="CancelledError") as caught:
+        topology.run(**deploy)
+    assert caught.value.actor == "gives"
+    assert "await (task" in caught.value.traceback

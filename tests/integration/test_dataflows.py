@@ -20,6 +20,7 @@ from tests.integration.parts import (
     Ints,
     Live,
     Numbers,
+    Origins,
     Pass,
     Text,
 )
@@ -154,6 +155,12 @@ class TestOnEveryTransport:
             stream.shuffle().through(DoubleAsync, replicas=2).to_one().into(Collect, name="out")
 
         assert run(build, **deploy) == [(value * 2, group) for value, group in numbers(1000)]
+
+    def test_a_partition_is_the_origin_of_rows_whose_source_names_none(self, deploy: dict[str, Any]) -> None:
+        def build(topology: Topology) -> None:
+            topology.source(Origins, replicas=3).to_one().into(Collect, name="out")
+
+        assert run(build, **deploy) == [(0, 0), (1, 1), (2, 2)]
 
     def test_live_sources_and_async_hooks_lose_nothing(self, deploy: dict[str, Any]) -> None:
         def build(topology: Topology) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from actorstream.actors.actor import Actor
-from actorstream.connectors.source import Source
+from actorstream.connectors.source import NO_MORE, Source
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.topology.builder import Topology
@@ -258,3 +258,63 @@ def test_a_promise_arrives_while_no_row_does(deploy: dict[str, Any], journal: Jo
     lines = journal.lines()
     assert "frontier 100" in lines
     assert not [line for line in lines if line.startswith(("behind", "falls"))]
+
+
+class Quiet(Numbers):
+    """Promises nothing."""
+
+    def lower_bound(self, now_ns: int) -> None:
+        return None
+
+
+class SaysTheEnd(Actor):
+    """Rows of the input, and -1 where the end of event time is heard."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def on_event(self, event: Number) -> Number:
+        return event
+
+    def on_heartbeat(self, frontier: int) -> Number | None:
+        return Number(-1, 0) if frontier == NO_MORE else None
+
+
+@EVERYWHERE
+def test_an_actor_hears_the_end_of_event_time_however_it_is_called(deploy: dict[str, Any]) -> None:
+    topology = Topology("test")
+    topology.source(Quiet, count=3).through(SaysTheEnd).into(Collect, name="out")
+    assert [value for value, _ in topology.run(**deploy)["out"]] == [0, 1, 2, -1]
+
+
+class SumsUp(Actor):
+    """One row at the end, later than all that was promised; None before."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+    last = 0
+
+    def on_event(self, event: Number) -> None:
+        self.last = event.value
+
+    def on_end(self) -> Iterator[Number]:
+        yield Number(1000 + self.last, 0)
+
+
+class SumsUpAsync(SumsUp):
+    async def on_end(self) -> Number:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return Number(1000 + self.last, 0)
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("operator", [SumsUp, SumsUpAsync])
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_the_end_of_event_time_is_promised_behind_the_rows_of_on_end(
+    deploy: dict[str, Any], operator: type[Actor], replicas: int
+) -> None:
+    topology = Topology("test")
+    stream = topology.source(Numbers, count=100).shuffle().through(operator, name="sums", replicas=replicas)
+    stream.to_one().through(SaysTheEnd).into(Collect, name="out")
+    *sums, last = [value for value, _ in topology.run(**deploy)["out"]]
+    assert len(sums) == replicas
+    assert max(sums) == 1099
+    assert last == -1
