@@ -64,13 +64,18 @@ def listening_address(listen: str, address: str) -> str:
             f"host {socket.gethostname()} has no network interface or address {listen or address!r} ({error.strerror}); "
             f"it has {_shown(known)}"
         ) from error
-    if not any(number in found for found in known.values()) and not number.startswith("127."):
+    if not is_of_this_host(number):
         raise ConfigurationError(
             f"host {socket.gethostname()} has no address {number}; it has {_shown(known)}. Is this the right host for "
             f"this worker? If others reach it under {address!r} through a translation of addresses, set listen = "
             '"*", or to the name of an interface'
         )
     return number
+
+
+def is_of_this_host(number: str) -> bool:
+    """Whether a number is an address of this host."""
+    return number.startswith("127.") or any(number in found for found in addresses_by_interface().values())
 
 
 def address_of(name: str, port: int) -> str:

@@ -24,7 +24,14 @@ from actorstream.transports.network.interfaces import (
 from actorstream.transports.network.keepalives import BEATS, LEAVING_S, Keepalives
 from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
 from actorstream.transports.network.same_host import SameHost, own_place
-from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
+from actorstream.transports.zmq.places import (
+    Discovery,
+    Place,
+    check_reachable,
+    discovered_place,
+    listed_places,
+    resolved,
+)
 from actorstream.transports.zmq.ports import check_data_port, datagrams, free_ports
 from actorstream.transports.zmq.slurm_step import SlurmStep
 from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, run_begins, starting_command
@@ -113,6 +120,7 @@ class ZmqAssembly(Assembly):
             self._sock = datagrams(bound, own.port)
         check_data_port(bound, own.port + 1)
         numbers = resolved(places, self._limit_s)
+        check_reachable(own, bound, numbers)
         wire = self._wire = Wire(
             self.rank,
             [endpoint(each.address, each.port) for each in numbers],

@@ -4,6 +4,7 @@ each worker writes its own address. Addresses only: it connects to nobody."""
 from __future__ import annotations
 
 import fcntl
+import ipaddress
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.hosts import LAST_PORT, PORT
-from actorstream.transports.network.interfaces import address_of, own_address
+from actorstream.transports.network.interfaces import address_of, is_of_this_host, own_address
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
@@ -200,3 +201,17 @@ def resolved(places: list[Place], limit_s: float) -> list[Place]:
                     ) from error
             sleep(AGAIN_S)
     return found
+
+
+def check_reachable(own: Place, bound: str, numbers: list[Place]) -> None:
+    """ConfigurationError: this worker listens at a loopback address because its name stands for one here, as Debian's /etc/hosts
+    says of a host's own name, and some of the others, whose `numbers` these are, run on other hosts."""
+    if own.listen or not ipaddress.ip_address(bound).is_loopback:
+        return
+    other = next((each for each in numbers if not is_of_this_host(each.address)), None)
+    if other is not None:
+        raise ConfigurationError(
+            f"host {socket.gethostname()} takes its own address in the list of hosts, {own.address!r}, for {bound}, where "
+            f"other hosts, such as {other.address}, do not reach it; correct /etc/hosts, list its number, or set "
+            'listen = "*" for it'
+        )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from actorstream.errors import ConfigurationError
-from actorstream.transports.network.interfaces import address_of, addresses_by_interface
+from actorstream.transports.network.interfaces import address_of, is_of_this_host
 from actorstream.transports.network.keys import KEY_BYTES, VARIABLE, parse_key, read_key
 from actorstream.transports.zmq.places import host_of
 
@@ -227,7 +227,7 @@ def is_here(address: str) -> bool:
         number = address_of(address, 0)
     except OSError:
         return False
-    return number.startswith("127.") or any(number in found for found in addresses_by_interface().values())
+    return is_of_this_host(number)
 
 
 def main(arguments: Sequence[str]) -> int:

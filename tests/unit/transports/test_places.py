@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from actorstream.transports.zmq.places import (
     listed_places,
     resolved,
 )
+from actorstream.transports.zmq.ports import free_ports
 
 HOSTS = [
     HostSpec(address="a", slots=2),
@@ -116,3 +118,14 @@ def test_a_name_without_an_address_is_said() -> None:
     with pytest.raises(ConfigurationError, match=r"host 'nowhere\.invalid' has no address"):
         resolved([Place("nowhere.invalid", 1)], 0.0)
     assert resolved([Place("127.0.0.1", 1)], 0.0) == [Place("127.0.0.1", 1)]
+
+
+def test_a_host_whose_name_is_loopback_to_itself_says_so_and_blames_no_other() -> None:
+    sock, port = free_ports("127.0.0.1")
+    sock.close()
+    hosts = [HostSpec(address="localhost", port=port), HostSpec(address="192.0.2.1")]
+    network = NetworkSpec(start_timeout=timedelta(milliseconds=200))
+    deploy = DeploySpec(transport="zmq", workers=2, hosts=hosts, network=network)
+    message = r"takes its own address .*'localhost', for 127\.0\.0\.1, where other hosts, such as 192\.0\.2\.1, .*/etc/hosts"
+    with pytest.raises(ConfigurationError, match=message):
+        ZmqAssembly(deploy, 0, bytes(32))
