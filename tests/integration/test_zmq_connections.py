@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 
 import pytest
 
 from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.testing.transport.check import pipes
 from actorstream.testing.transport.payload import sample, verify
 from actorstream.testing.transport.side import PLAN, Side
 from actorstream.transports.base import Frame, FrameKind
-from actorstream.transports.zmq import ZmqTransport
-from tests.integration.zmq_pairs import CHANNELS, Relay, fabric, free_port, pair
+from actorstream.transports.zmq import ZmqFabric, ZmqTransport
+from tests.integration.zmq_pairs import CHANNELS, SECRET, Relay, fabric, free_port, pair
 
 ROWS = 300
 
@@ -110,6 +112,26 @@ async def test_a_peer_that_never_starts_is_named_with_its_address() -> None:
             await a.transport.start()
     finally:
         await a.transport.close()
+
+
+async def test_a_worker_opens_the_ways_to_more_peers_than_libzmq_has_sockets_for_unless_told() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    peers = range(1, 342)  # three sockets each, and one that receives: 1,024
+    names = [f"ipc://@actorstream-test-many-{worker}" for worker in (0, *peers)]
+    channels = pipes(*[(0, peer) for peer in peers], slots=1, budget=1 << 16)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    try:
+        many = ZmqFabric(len(names), channels, PLAN, addresses=names, secret=SECRET, start_s=0.1)
+        transport = ZmqTransport(many, 0)
+        try:
+            with pytest.raises(
+                ConfigurationError, match=r"no answer within .* worker 1 at .*, worker 341 at"
+            ):
+                await transport.start()
+        finally:
+            await transport.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_workers_of_different_plans_refuse_each_other() -> None:

@@ -34,19 +34,28 @@ MOST_FOLLOWING = FOLLOWING_BYTES // LEAST_INLINE
 """A packet has at most so many payloads behind it."""
 LINGER_MS = 500
 """For the last acknowledgement: everything else was acknowledged before."""
+SOCKETS_PER_PEER, SPARE_SOCKETS = 3, 16
+"""One that sends to the peer, and two that tell of its connection."""
+FILES_PER_PEER = SOCKETS_PER_PEER + 2
+"""Descriptors: each socket has one, and so has the connection in each direction."""
 EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
 _LIBRARY = str(sys.modules[zmq.backend.Socket.__module__].__file__)
 """The part of pyzmq that is linked with libzmq."""
 
 
 class Sockets:
-    """Opened in the process that uses them. `slots`: how many frames the channels with a peer may hold, at most."""
+    """Opened in the process that uses them. `peers`: how many ways are opened, at most. `slots`: how many frames the channels
+    with a peer may hold, at most."""
 
     inline, packet_bytes, following_bytes = INLINE, PACKET_BYTES, FOLLOWING_BYTES
 
-    def __init__(self, address: str, *, curve: tuple[bytes, bytes] | None, slots: int, away_s: float) -> None:
+    def __init__(
+        self, address: str, *, peers: int, curve: tuple[bytes, bytes] | None, slots: int, away_s: float
+    ) -> None:
         """`curve`: public and secret key of the run, for tcp. ConfigurationError: the address cannot be used."""
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        # libzmq opens 1,023 unless told, which are those of 340 peers
+        self._context.set(zmq.MAX_SOCKETS, SOCKETS_PER_PEER * peers + SPARE_SOCKETS)
         self._curve, self._away_s = curve, away_s
         self._mark = slots + 2 * WINDOW
         self._out: dict[int, zmq.Socket[bytes]] = {}
@@ -89,7 +98,17 @@ class Sockets:
         return message_socket(_LIBRARY, int(socket.underlying), SMALL, MOST_FOLLOWING + 1)
 
     def connect(self, peer: int, address: str) -> None:
-        """Opens the way to a peer, who may start later."""
+        """Opens the way to a peer, who may start later. ConfigurationError: it cannot."""
+        try:
+            self._open(peer, address)
+        except zmq.ZMQError as error:
+            raise ConfigurationError(
+                f"transport 'zmq' on host {gethostname()} cannot open the way to worker {peer} at {address}: {error.strerror}; a "
+                f"process takes up to {2 * FILES_PER_PEER} open files for each other worker: if that is too many, raise "
+                "RLIMIT_NOFILE (`ulimit -n`) or use fewer workers"
+            ) from error
+
+    def _open(self, peer: int, address: str) -> None:
         made = self._socket(zmq.PUSH)
         self._out[peer], self._unsent[peer] = made, deque()
         made.sndhwm = self._mark

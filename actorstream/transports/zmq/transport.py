@@ -59,7 +59,13 @@ class ZmqTransport(Transport):
         encrypted = fabric.curve and any(each.startswith("tcp:") for each in fabric.addresses)
         slots = sum(each.slots for each in fabric.channels.values() if worker in (each.sender, each.receiver))
         curve = curve_keys(fabric.secret) if encrypted else None
-        self._sockets = Sockets(fabric.bound or address, curve=curve, slots=slots, away_s=fabric.away_s)
+        self._sockets = Sockets(
+            fabric.bound or address,
+            peers=fabric.workers - 1,
+            curve=curve,
+            slots=slots,
+            away_s=fabric.away_s,
+        )
         self._near = ShmTransport(fabric.near, worker) if fabric.near is not None else None
         bell = None
         if self._near is not None and fabric.near is not None:

@@ -78,11 +78,14 @@ class Wire:
         curve: bool,
         away_s: float,
     ) -> None:
-        """ConfigurationError: it cannot listen there."""
+        """ConfigurationError: it cannot listen there, or cannot open the ways to the others."""
         self.rank, self.size, self.names = rank, len(addresses), names
-        self._addresses = addresses
         self._sockets = Sockets(
-            bound, curve=curve_keys(secret) if curve else None, slots=SLOTS, away_s=away_s
+            bound,
+            peers=self.size - 1,
+            curve=curve_keys(secret) if curve else None,
+            slots=SLOTS,
+            away_s=away_s,
         )
         others = [peer for peer in range(self.size) if peer != rank]
         self.links = {peer: Link(self._sockets, Envelope(rank, peer, WIRE_PLAN, secret)) for peer in others}
@@ -105,6 +108,17 @@ class Wire:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="actorstream-wire", daemon=True)
         self._closed = False
+        try:  # here, since nobody hears of an error in the thread before its loop runs
+            for peer in others:
+                self._sockets.connect(peer, addresses[peer])
+                self._greet(peer)
+            self._sockets.watch(self._loop, self._poll, self._look_at_connections)
+        except BaseException:
+            self._sockets.close(0)
+            self._loop.close()
+            raise
+        self._loop.call_soon(self._look_at_connections)
+        self._loop.call_soon(self._poll)
         self._thread.start()
 
     # -- used by the main thread
@@ -147,12 +161,6 @@ class Wire:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        for peer in self.links:
-            self._sockets.connect(peer, self._addresses[peer])
-            self._greet(peer)
-        self._sockets.watch(self._loop, self._poll, self._look_at_connections)
-        self._loop.call_soon(self._look_at_connections)
-        self._loop.call_soon(self._poll)
         self._loop.run_forever()
         left = asyncio.all_tasks(self._loop)  # of calls that a signal has ended
         for task in left:
