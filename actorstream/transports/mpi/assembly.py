@@ -83,7 +83,9 @@ class MpiAssembly(Assembly):
                 signal.SIGUSR1, self._told
             )  # by hydra, when another rank has died; it would end this one
         self._streams = Streams(self.gather, self.rank, interface)
-        self._same_host = self._meet(limit_s) if shares_memory else None
+        neighbours = self._meet(limit_s)
+        self._here = neighbours.workers
+        self._same_host = neighbours if shares_memory else None
         self._knocks = Knocks.among(self.gather, self.rank, interface, limit_s)
 
     @classmethod
@@ -105,7 +107,12 @@ class MpiAssembly(Assembly):
         return SameHost(self.rank, [each[SEED_BYTES:] for each in told], secret, limit_s)
 
     def options(self) -> dict[str, Any]:
-        return {"same_host": self._same_host, "clock": self._home_clock, "knocks": self._knocks}
+        return {
+            "same_host": self._same_host,
+            "clock": self._home_clock,
+            "knocks": self._knocks,
+            "here": self._here,
+        }
 
     def signs_of_life(
         self, near: Collection[int], vital: Collection[int], *, limit_s: float, away_s: float

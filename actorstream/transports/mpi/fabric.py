@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from actorstream.transports.base import Channel, Fabric
@@ -43,8 +44,10 @@ class MpiFabric(Fabric):
         same_host: SameHost | None = None,
         clock: Callable[[], ClockOffset | None] | None = None,
         knocks: Knocks | None = None,
+        here: Collection[int] | None = None,
     ) -> None:
-        """`clock`: None: all ranks have one clock."""
+        """`clock`: None: all ranks have one clock. `here`: the ranks on this host, whose limits count; None: all.
+        ResourceError: a limit of this host is too small."""
         self.run = next(_runs)
         self.workers = workers
         self.near = same_host.share(workers, channels, plan) if same_host is not None else None
@@ -53,11 +56,13 @@ class MpiFabric(Fabric):
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
         self.start_s, self.clock, self.knocks = start_s, clock, knocks
-        budgets = [0] * workers
+        budgets = Counter[int]()
         for channel in channels:
             budgets[channel.sender] += channel.budget
             budgets[channel.receiver] += channel.budget  # received jumbo tuples lie in the receiver's arena
-        self.arena_limit = arena_limit(Limits.read(), workers, budgets, 0)
+        own = [budgets[worker] for worker in (range(workers) if here is None else here)]
+        # nobody knows how many files MPI itself opens
+        self.arena_limit = arena_limit(Limits.read("mpi"), 1, own, 0, transport="mpi", files=0)
 
     def close(self) -> None:
         """Lets go of shared memory; MPI belongs to the process."""

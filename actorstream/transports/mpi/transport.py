@@ -26,7 +26,7 @@ from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
 
-OPTIONS = ("start_s", "same_host", "clock", "knocks")
+OPTIONS = ("start_s", "same_host", "clock", "knocks", "here")
 LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 CLOCKS_S, FIRST_CLOCK_S = 5.0, 2.0
@@ -43,7 +43,7 @@ class MpiTransport(Transport):
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:
         """Options: `start_s` (seconds that a rank waits for the others at the start; 30), `same_host` (which ranks share memory;
         None: none do), `clock` (how far the home rank's clock is ahead of this one's; None: all ranks have one clock), `knocks`
-        (how ranks wake each other; None: they do not)."""
+        (how ranks wake each other; None: they do not), `here` (the ranks on this host; None: all)."""
         refuse_options(cls.name, options, OPTIONS)
         return MpiFabric(workers, channels, plan, **options)
 

@@ -41,14 +41,14 @@ class Limits(msgspec.Struct, frozen=True):
     maps_used: int
 
     @classmethod
-    def read(cls) -> Limits:
-        """As of now, of this process. ResourceError if not even one more file can be opened."""
+    def read(cls, transport: str = "shm") -> Limits:
+        """As of now, of this process. ResourceError, about `transport`, if not even one more file can be opened."""
         soft = resource_limits()
         try:
             return cls._read(soft)
         except OSError as error:
             raise ResourceError(
-                f"transport 'shm' cannot start: {error.strerror} (RLIMIT_NOFILE is {soft.open_files}); raise it with "
+                f"transport {transport!r} cannot start: {error.strerror} (RLIMIT_NOFILE is {soft.open_files}); raise it with "
                 "`ulimit -n`"
             ) from error
 
@@ -67,10 +67,19 @@ class Limits(msgspec.Struct, frozen=True):
         )
 
 
-def arena_limit(limits: Limits, workers: int, budgets: list[int], control: int) -> int:
+def arena_limit(
+    limits: Limits,
+    arenas: int,
+    budgets: list[int],
+    control: int,
+    *,
+    transport: str = "shm",
+    files: int | None = None,
+) -> int:
     """Bytes of address space for the arena of each worker.
 
-    `budgets`: of each worker's outgoing channels, summed; `control`: bytes of the control memory. Raises
+    `arenas`: how many a process maps; `budgets`: of the outgoing channels of each worker on this host, summed; `control`:
+    bytes of the control memory; `files`: how many a process opens, by default those of as many workers as arenas. Raises
     ResourceError when a limit is too small for the plan, with every limit that is.
     """
     largest = max(budgets, default=0)
@@ -78,16 +87,16 @@ def arena_limit(limits: Limits, workers: int, budgets: list[int], control: int) 
     wished = max(WISHED_ARENA, BUDGETS_PER_ARENA * largest)
     problems = []
 
-    files = 1 + 3 * workers + SPARE_FILES
+    files = SPARE_FILES + (1 + 3 * arenas if files is None else files)
     if limits.files - limits.files_used < files:
         problems.append(
-            f"open files: {limits.files_used} of {limits.files} are in use, {workers} workers need {files} more; "
+            f"open files: {limits.files_used} of {limits.files} are in use, a worker needs {files} more; "
             f"raise RLIMIT_NOFILE (ulimit -n {limits.files_used + files}) or use fewer workers"
         )
-    if limits.maps - limits.maps_used < workers + SPARE_MAPS:
+    if limits.maps - limits.maps_used < arenas + SPARE_MAPS:
         problems.append(
             f"memory mappings: {limits.maps_used} of {limits.maps} are in use; raise vm.max_map_count "
-            f"(sysctl vm.max_map_count={limits.maps_used + workers + 4 * SPARE_MAPS})"
+            f"(sysctl vm.max_map_count={limits.maps_used + arenas + 4 * SPARE_MAPS})"
         )
     memory = control + sum(budgets)
     if limits.memory < memory:
@@ -104,15 +113,15 @@ def arena_limit(limits: Limits, workers: int, budgets: list[int], control: int) 
         )
     if limits.address_space < UNLIMITED:
         room = limits.address_space - limits.address_space_used - control - ROOM_PER_WORKER
-        limit = min(limit, max(room, 0) // max(workers, 1))
-        if room < least * workers:
-            needed = limits.address_space - room + least * workers
+        limit = min(limit, max(room, 0) // max(arenas, 1))
+        if room < least * arenas:
+            needed = limits.address_space - room + least * arenas
             problems.append(
-                f"address space: RLIMIT_AS is {_size(limits.address_space)}, {workers} workers need "
+                f"address space: RLIMIT_AS is {_size(limits.address_space)}, a worker needs "
                 f"{_size(needed)}; raise it (ulimit -v {needed // 1024}), lower deploy.edge_bytes or use fewer workers"
             )
     if problems:
-        raise ResourceError("transport 'shm' cannot start:\n  " + "\n  ".join(problems))
+        raise ResourceError(f"transport {transport!r} cannot start:\n  " + "\n  ".join(problems))
     return max(limit, least) // MIB * MIB
 
 

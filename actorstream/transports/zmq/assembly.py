@@ -132,10 +132,10 @@ class ZmqAssembly(Assembly):
         )
         seeds = wire.gather(token_bytes(SEED_BYTES) + own_place(), self.home, self._limit_s)
         self._secret = _derived(_derived(key, "run"), *(each.hex() for each in seeds))
-        self._same_host = None
-        if deploy.same_host == "shm":
-            places_found = [each[SEED_BYTES:] for each in seeds]
-            self._same_host = SameHost(self.rank, places_found, self._secret, self._limit_s)
+        places_found = [each[SEED_BYTES:] for each in seeds]
+        neighbours = SameHost(self.rank, places_found, self._secret, self._limit_s)
+        self._here = neighbours.workers
+        self._same_host = neighbours if deploy.same_host == "shm" else None
         self._data = [endpoint(each.address, each.port + 1) for each in numbers]
         self._bound = endpoint(bound, own.port + 1)
         self._keepalives = self._meet(numbers, places)
@@ -224,6 +224,7 @@ class ZmqAssembly(Assembly):
             "away_s": self._away_s,
             "clocks": self._keepalives.clock,
             "same_host": self._same_host,
+            "here": self._here,
         }
 
     def outlives(self, peer: int) -> bool:

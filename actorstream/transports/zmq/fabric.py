@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.transports.base import Channel, Fabric, HandedOver
 from actorstream.transports.shm.limits import Limits, arena_limit
+from actorstream.transports.zmq.sockets import FILES_PER_PEER
 
 if TYPE_CHECKING:
     from actorstream.native.keepalive import ClockOffset
@@ -62,8 +64,10 @@ class ZmqFabric(Fabric):
         bound: str | None = None,
         clocks: Callable[[int], ClockOffset | None] = lambda peer: None,
         same_host: SameHost | None = None,
+        here: Collection[int] | None = None,
     ) -> None:
-        """`secret`: 32 bytes that only the workers of the run know; None: new ones, for workers that are forked."""
+        """`secret`: 32 bytes that only the workers of the run know; None: new ones, for workers that are forked. `here`: the
+        workers on this host, whose limits count; None: all. ResourceError: a limit of this host is too small."""
         self.workers = workers
         self.near = same_host.share(workers, channels, plan) if same_host is not None else None
         if self.near is not None:
@@ -75,10 +79,18 @@ class ZmqFabric(Fabric):
         self.secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
         self.addresses = list(addresses) if addresses is not None else _own_addresses(scheme, workers)
         self._check(scheme, given=addresses is not None and secret is None)
-        budgets = [0] * workers
+        here = range(workers) if here is None else here
+        budgets = Counter[int]()
         for channel in channels:
             budgets[channel.sender] += channel.budget
-        self.arena_limit = arena_limit(Limits.read(), workers, budgets, 0)
+        self.arena_limit = arena_limit(
+            Limits.read("zmq"),
+            1,
+            [budgets[worker] for worker in here],
+            0,
+            transport="zmq",
+            files=FILES_PER_PEER * _most_peers(channels, here),
+        )
 
     def hand_over(self) -> HandedOver:
         """Addresses and secret: there are no descriptors."""
@@ -122,6 +134,13 @@ class ZmqFabric(Fabric):
         """Lets go of shared memory; sockets belong to the transports."""
         if self.near is not None:
             self.near.close()
+
+
+def _most_peers(channels: Iterable[Channel], workers: Iterable[int]) -> int:
+    """With how many others one of the workers shares channels, at most."""
+    pairs = {frozenset((channel.sender, channel.receiver)) for channel in channels}
+    counts = Counter(worker for pair in pairs if len(pair) > 1 for worker in pair)
+    return max((counts[worker] for worker in workers), default=0)
 
 
 def _own_addresses(scheme: str, workers: int) -> list[str]:

@@ -24,7 +24,18 @@ from actorstream.transports.zmq.assembly import ZmqAssembly
 from actorstream.transports.zmq.fabric import ZmqFabric
 from actorstream.transports.zmq.sockets import LINGER_MS, Sockets, curve_keys
 
-OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s", "bound", "clocks", "same_host")
+OPTIONS = (
+    "scheme",
+    "addresses",
+    "secret",
+    "curve",
+    "start_s",
+    "away_s",
+    "bound",
+    "clocks",
+    "same_host",
+    "here",
+)
 CLOCKS_S = 1.0
 """Between two looks at how far the clocks of the peers are ahead."""
 AWAY = 1.2

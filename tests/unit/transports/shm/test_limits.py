@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from actorstream.errors import ResourceError
 from actorstream.native.memory import UNLIMITED
+from actorstream.transports.base import Channel
+from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.shm.limits import (
     GIB,
     LEAST_ARENA,
@@ -19,6 +21,7 @@ from actorstream.transports.shm.limits import (
     Limits,
     arena_limit,
 )
+from actorstream.transports.zmq import ZmqFabric, ZmqTransport
 from tests.unit.transports.shm.forked import in_child
 
 AMPLE = Limits(
@@ -93,7 +96,6 @@ def test_a_fabric_under_a_real_limit_is_refused_and_leaves_nothing_open(
     def make() -> str:
         from pathlib import Path
 
-        from actorstream.transports.base import Channel
         from actorstream.transports.shm import ShmTransport
 
         gc.collect()  # what earlier tests have left must not go away between
@@ -121,3 +123,47 @@ def test_a_process_without_a_free_descriptor_is_told_so() -> None:
         return "it was read"
 
     assert "ulimit -n" in in_child(make)
+
+
+@pytest.mark.parametrize("transport", ["zmq", "mpi"])
+def test_over_a_network_the_budgets_of_this_host_count_and_no_others(transport: str) -> None:
+    channels = [Channel(0, 1, 2, 0, 0, budget=1 << 50)]
+
+    def make(*here: int) -> None:
+        if transport == "mpi":
+            MpiFabric(3, channels, 1, here=here)
+        else:
+            names = [f"ipc://@actorstream-test-limits-{worker}" for worker in range(3)]
+            ZmqFabric(3, channels, 1, addresses=names, secret=bytes(32), here=here)
+
+    make(0)
+    with pytest.raises(ResourceError, match=f"transport '{transport}' cannot start:\n  memory: "):
+        make(0, 1)
+
+
+def test_over_mpi_each_process_maps_its_own_arena_and_opens_no_files_for_those_of_others() -> None:
+    def make() -> str:
+        limits = Limits.read()
+        for which, value in (
+            (resource.RLIMIT_NOFILE, limits.files_used + 100),
+            (resource.RLIMIT_AS, limits.address_space_used + 4 * GIB),
+        ):
+            resource.setrlimit(which, (value, resource.getrlimit(which)[1]))
+        MpiFabric(400, [], 1)
+        return "it was made"
+
+    assert in_child(make) == "it was made"
+
+
+def test_over_zmq_each_process_opens_files_for_the_peers_that_it_has() -> None:
+    def make() -> str:
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (Limits.read().files_used + 100, before[1]))
+        ZmqTransport.fabric(400, [Channel(0, 0, 1, 0, 0)], 1)
+        try:
+            ZmqTransport.fabric(400, [Channel(peer, 0, peer, peer, 0) for peer in range(1, 11)], 1)
+        except ResourceError as error:
+            return str(error)
+        return "it was made"
+
+    assert "transport 'zmq' cannot start:\n  open files: " in in_child(make)
