@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests.apps.launched import command
-from tests.integration.namespaces import APART, APART_S, SWITCH, Hosts, deployment, hosts, remote_shell
+from tests.integration.namespaces import (
+    APART,
+    APART_S,
+    NETWORK,
+    SWITCH,
+    Hosts,
+    deployment,
+    hosts,
+    remote_shell,
+)
 
 APPS = {
     "word_count": {"counts": "multiset"},
@@ -243,3 +252,21 @@ def test_latency_between_hosts_whose_clocks_differ_is_that_of_one_clock(
     for clock in report["clocks"]:
         assert abs(clock["ahead_ms"] - 1000 * APART_S * clock["worker"]) <= clock["error_ms"] < 1000
     assert 0 < report["latency_ms"]["max"] < 60_000, "an entry time of another clock would be 5,000 s away"
+
+
+OWN = """
+import sys
+from actorstream.transports.network.interfaces import listening_address
+from actorstream.transports.zmq.starter import is_here
+print(listening_address("", sys.argv[1]), is_here(sys.argv[1]))
+"""
+
+
+def test_a_host_has_each_address_of_an_interface_with_several() -> None:
+    second = f"{NETWORK}77"
+    with hosts(1) as made:
+        name = made.name(0)
+        subprocess.run(["ip", "-n", name, "addr", "add", f"{second}/24", "dev", "eth0"], check=True)
+        for address in (made.address(0), second):
+            said, failed = made.start(name, sys.executable, "-c", OWN, address).communicate(timeout=WAITING_S)
+            assert said == f"{address} True\n", failed

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import fcntl
 import ipaddress
+import os
 import socket
 import struct
+from array import array
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from actorstream.errors import ConfigurationError
 
 ANY = "*"
-_GET_ADDRESS = 0x8915  # SIOCGIFADDR
+_GET_ADDRESSES = 0x8912  # SIOCGIFCONF
+_REQUEST = struct.Struct("iP")
+"""struct ifconf: the size of a buffer in bytes, and where it is."""
+_ENTRY_BYTES, _ADDRESS_AT = 40, 20
+"""struct ifreq in the buffer: the name of an interface, and the sockaddr of one of its addresses."""
 
 
 def addresses_by_interface() -> dict[str, list[str]]:
     """Interface -> its addresses, IPv4 first."""
-    found: dict[str, list[str]] = {}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        for _, name in socket.if_nameindex():
-            found[name] = []
-            with suppress(OSError):
-                reply = fcntl.ioctl(asked, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
-                found[name].append(socket.inet_ntoa(reply[20:24]))
+    found: dict[str, list[str]] = {name: [] for _, name in socket.if_nameindex()}
+    for name, address in _ipv4_addresses():
+        found.setdefault(name, []).append(address)
     with suppress(OSError):
         for line in Path("/proc/net/if_inet6").read_text().splitlines():
             digits, *_, name = line.split()
             found.setdefault(name, []).append(str(ipaddress.IPv6Address(int(digits, 16))))
     return found
+
+
+def _ipv4_addresses() -> Iterator[tuple[str, str]]:
+    """Each with its interface, which may have several."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked, suppress(OSError):
+        size, _ = _REQUEST.unpack(fcntl.ioctl(asked, _GET_ADDRESSES, _REQUEST.pack(0, 0)))
+        entries = array("B", bytes(size))
+        used, _ = _REQUEST.unpack(
+            fcntl.ioctl(asked, _GET_ADDRESSES, _REQUEST.pack(size, entries.buffer_info()[0]))
+        )
+        for at in range(0, used, _ENTRY_BYTES):
+            entry = entries[at : at + _ENTRY_BYTES].tobytes()
+            label = os.fsdecode(entry.partition(b"\0")[0])
+            yield label.partition(":")[0], socket.inet_ntoa(entry[_ADDRESS_AT : _ADDRESS_AT + 4])
 
 
 def own_address(listen: str) -> str:
