@@ -97,7 +97,7 @@ class Arrivals:
         if message.kind == HELLO:
             self._exchange.greeted(link, message)
         elif not link.greeted:
-            raise BrokenError(f"a message of kind {message.kind} before a greeting")
+            return at  # its greeting was lost with a connection; both will be sent again
         if link.accepts(message, len(message.body)):
             self._dispatch(link, message)
         if following and at >= len(packet):

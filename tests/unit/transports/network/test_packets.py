@@ -51,17 +51,19 @@ class Queue:
 
 
 class Pair:
-    """Two workers of one event loop that have greeted."""
+    """Two workers of one event loop that have greeted. `loses_greeting`: that of the first one is lost."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, loses_greeting: bool = False) -> None:
         self.ports = Queue(), Queue()
         self.ports[0].other, self.ports[1].other = self.ports[1], self.ports[0]
         self.ends = [Exchange(Network(), worker, self.ports[worker], trusted=False) for worker in (0, 1)]
         self.arena = Arena.create(1 << 26, 1)
+        self.ports[0].lossy = loses_greeting
         for worker in (0, 1):
             self.ends[worker].greet(1 - worker)
         for end in self.ends * 2:
             end.poll()
+        self.ports[0].lossy = False
         self.sender = self.ends[0].sender(CHANNELS[0])
         self.receiver = self.ends[1].receiver(CHANNELS[0])
         self.packets = len(self.ports[0].sent)
@@ -205,6 +207,19 @@ async def test_packets_of_a_cut_connection_are_sent_again_and_taken_in_once(pair
     pair.ports[0].lossy = False
     pair.ends[0].links[1].resend()
     assert pair.received() == list(range(17, 40))
+
+
+async def test_what_overtakes_a_greeting_that_was_lost_is_taken_in_when_it_is_sent_again() -> None:
+    pair = Pair(loses_greeting=True)
+    for number, nbytes in enumerate((1024, 64 << 10, 4096)):
+        pair.send(number, nbytes)
+    pair.ends[0].poll()
+    assert pair.received() == []
+    assert not pair.ends[1].links[0].lost
+    pair.ends[0].greet(1)
+    pair.ends[0].links[1].resend()
+    assert pair.received() == [0, 1, 2]
+    pair.close()
 
 
 async def test_a_payload_too_many_behind_a_packet_loses_the_peer(pair: Pair) -> None:
