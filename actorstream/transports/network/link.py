@@ -103,6 +103,8 @@ class Link:
         self._sent = self._acked = 0
         self._told = 0
         """What the peer was last told of `seen`."""
+        self._packed = 0
+        """What the last message that was packed tells of `seen`."""
         self._untold_bytes = 0
         self._kept: deque[tuple[int, bytes, list[memoryview]]] = deque()
         """Packets, by the number of their last message."""
@@ -133,6 +135,7 @@ class Link:
         seq = 0
         if kind not in (HELLO, ACK):
             self._sent = seq = self._sent + 1
+        self._packed = self.seen
         self._add(self.envelope.control(kind, seq, self.seen, channel, body))
         if pad := -len(body) & 7:
             self._add(bytes(pad))
@@ -152,7 +155,8 @@ class Link:
         length = 0 if payload is None else len(payload)
         if length > self._inline:
             flags |= APART
-        parts.append(pack_frame(prefix, frame, flags, seq, self.seen, channel, length, *credit))
+        self._packed = seen = self.seen
+        parts.append(pack_frame(prefix, frame, flags, seq, seen, channel, length, *credit))
         nbytes = self._nbytes + FRAME_BYTES
         if payload is not None:
             if flags & APART:
@@ -187,7 +191,9 @@ class Link:
         if self._sent > self._pushed:
             self._pushed = self._sent
             self._kept.append((self._sent, packet, bodies))
-        self._told, self._untold_bytes = self.seen, 0
+        self._told = self._packed
+        if self._told == self.seen:  # else more has come since the packet was begun
+            self._untold_bytes = 0
         self.port.send(self.peer, packet, bodies)
 
     def resend(self) -> None:

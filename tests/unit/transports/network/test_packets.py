@@ -19,6 +19,7 @@ from actorstream.native.frames import following
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Channel, Frame, FrameKind
 from actorstream.transports.network.exchange import Exchange
+from actorstream.transports.network.send_channel import NetworkSendChannel
 
 INLINE, PACKET_BYTES, FOLLOWING_BYTES = 16 << 10, 64 << 10, 256 << 10
 SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
@@ -68,10 +69,10 @@ class Pair:
         self.receiver = self.ends[1].receiver(CHANNELS[0])
         self.packets = len(self.ports[0].sent)
 
-    def send(self, number: int, nbytes: int) -> None:
+    def send(self, number: int, nbytes: int, sender: NetworkSendChannel | None = None) -> None:
         values = np.arange(nbytes // 8 - 16) + number
         jumbo = encode([Batch.of_columns(SCHEMA, {"value": values})], self.arena, SCHEMA)
-        assert self.sender.send_nowait(
+        assert (sender or self.sender).send_nowait(
             Frame(
                 FrameKind.DATA,
                 jumbo,
@@ -207,6 +208,17 @@ async def test_packets_of_a_cut_connection_are_sent_again_and_taken_in_once(pair
     pair.ports[0].lossy = False
     pair.ends[0].links[1].resend()
     assert pair.received() == list(range(17, 40))
+
+
+async def test_what_comes_while_a_packet_is_gathered_is_acknowledged_behind_it(pair: Pair) -> None:
+    back = pair.ends[1].sender(CHANNELS[1])
+    for number in range(2):
+        pair.send(number, 1024, back)  # the second one waits for more
+    pair.send(0, 1024)
+    pair.ends[1].poll()
+    pair.ends[1].flush(now=True)
+    pair.ends[0].poll()
+    assert pair.ends[0].links[1].unacknowledged == 0
 
 
 async def test_what_overtakes_a_greeting_that_was_lost_is_taken_in_when_it_is_sent_again() -> None:
