@@ -215,7 +215,7 @@ def network_place() -> str:
 
 def addresses(interface: str | None = None) -> list[str]:
     """The addresses of this host, those of one interface or one address only if it is given; loopback and link-local ones
-    never. ConfigurationError: there is no such interface."""
+    never. ConfigurationError: there is no such interface, or it has none."""
     usable = {
         name: [each for each in found if not _is_local(each)]
         for name, found in addresses_by_interface().items()
@@ -225,12 +225,13 @@ def addresses(interface: str | None = None) -> list[str]:
         return every
     if interface in every:
         return [interface]
-    if interface not in usable:
-        raise ConfigurationError(
-            f"host {socket.gethostname()} has no network interface or address {interface!r}; it has "
-            + ", ".join(f"{name} ({', '.join(found)})" for name, found in usable.items() if found)
-        )
-    return usable[interface]
+    if found := usable.get(interface):
+        return found
+    shown = ", ".join(f"{name} ({', '.join(found)})" for name, found in usable.items() if found) or "none"
+    raise ConfigurationError(
+        f"host {socket.gethostname()} has no network interface or address {interface!r} that other hosts can reach; "
+        f"it has {shown}"
+    )
 
 
 def _is_local(address: str) -> bool:

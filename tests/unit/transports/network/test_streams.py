@@ -87,9 +87,10 @@ def test_strangers_with_mutated_proofs_are_no_ranks() -> None:
     flood_streams(300, random.Random(4))
 
 
-def test_an_interface_that_is_not_there_is_said_with_those_that_are() -> None:
-    with pytest.raises(ConfigurationError, match="no network interface or address 'nowhere0'; it has"):
-        addresses("nowhere0")
+@pytest.mark.parametrize("interface", ["nowhere0", "lo", "127.0.0.1"])
+def test_an_interface_that_others_do_not_reach_is_said_with_those_that_they_do(interface: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"no network interface or address '{interface}' .*; it has"):
+        addresses(interface)
 
 
 def test_strangers_with_mutated_proofs_get_no_memory() -> None:
