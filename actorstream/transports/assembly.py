@@ -30,12 +30,14 @@ class Assembly(ABC):
         home: the rank that hosts the coordinator of the run. Its output is what the user watches.
         shares_output: whether the output of all ranks reaches the same terminal or log, as under mpiexec and srun. If not,
             every rank says how the run ended.
+        start_s: how long ranks wait for each other at the start, if the deployment says so.
     """
 
     rank: int
     size: int
     home: int = 0
     shares_output: bool = True
+    start_s: float = 0.0
 
     @classmethod
     @abstractmethod

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     from actorstream.transports.assembly import Assembly
 
 START_S = 60.0
-"""How long ranks wait for each other before the run; compiling a job is the longest that one may take."""
+"""How long ranks wait for each other before the run, unless `network.start_timeout` is longer; compiling a job is the longest
+that one may take."""
 
 
 MOVE = "what it reads and writes has to be on its host, or on a file system that all hosts share"
@@ -86,6 +87,7 @@ class Rank:
 
     def __init__(self, assembly: Assembly, exit_status: Callable[[BaseException], int | None]) -> None:
         self.assembly, self._exit_status = assembly, exit_status
+        self._start_s = max(START_S, assembly.start_s)
         self.is_home = assembly.rank == assembly.home
         self.in_order = True
         self.identities: list[Identity] = []
@@ -177,7 +179,7 @@ class Rank:
         except BaseException as error:
             failure = error
             self._note(own, error)
-        gathered = self.assembly.gather(msgspec.msgpack.encode(own), START_S)
+        gathered = self.assembly.gather(msgspec.msgpack.encode(own), self._start_s)
         if failure is not None and not isinstance(failure, ActorstreamError):
             raise failure
         return [msgspec.msgpack.decode(each, type=Identity) for each in gathered]
@@ -258,7 +260,7 @@ class Rank:
             self._note(own, error)
         if not told:
             said = msgspec.msgpack.encode(own)
-            told = self.assembly.gather(said if failed is None else as_failure(said), START_S)
+            told = self.assembly.gather(said if failed is None else as_failure(said), self._start_s)
         if failed is not None and not isinstance(failed, ActorstreamError):
             raise failed
         wrong = [msgspec.msgpack.decode(each, type=Identity) for each in failures(told)]
@@ -285,7 +287,7 @@ class Rank:
                 return self._commit(job, started)
             with self._agreed():
                 fabric = job.make_fabric(self.assembly.options())
-                ways = self._ways = Ways(self.assembly, job, START_S)
+                ways = self._ways = Ways(self.assembly, job, self._start_s)
             own = OwnWorker(job, self.assembly.rank, fabric, ways.peers)
             if not self.is_home:
                 other = OtherRank(own, ways, self.identities[self.assembly.home], memory=memory)
@@ -311,7 +313,7 @@ class Rank:
                 if spec is not None:
                     CheckpointStore(spec.path).mark(proof)
         if spec is not None:
-            proof = self.assembly.gather(proof, START_S)[self.assembly.home]
+            proof = self.assembly.gather(proof, self._start_s)[self.assembly.home]
             with self._agreed():
                 if CheckpointStore(spec.path).marked() != proof:
                     home = self.identities[self.assembly.home]

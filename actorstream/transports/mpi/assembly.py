@@ -66,8 +66,8 @@ class MpiAssembly(Assembly):
         limit_s: float = 30.0,
         home: int = 0,
     ) -> None:
-        """`interface`: as of `Streams`. `shares_memory`: whether ranks of one host do; they wait `limit_s` for each other.
-        ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
+        """`interface`: as of `Streams`. `shares_memory`: whether ranks of one host do. `limit_s`: how long ranks wait for each
+        other. ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
         with ended_by_signals():
             self._mpi = load()
             ranks_here(self._mpi)  # now, while all ranks do the same, and not in the midst of messages
@@ -76,6 +76,7 @@ class MpiAssembly(Assembly):
         if self.size == 1 and started_ranks() > 1:
             raise alone(started_ranks())
         self.home = min(home, self.size - 1)
+        self.start_s = limit_s
         self._died = self._is_broken = False
         self._signs: Keepalives | None = None
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:

@@ -58,7 +58,7 @@ class ZmqAssembly(Assembly):
         self.rank, self.size = rank, deploy.workers
         self.home = min(network.home, self.size - 1)
         self.shares_output = step is not None or os.environ.get(VARIABLE) == FROM_STDIN
-        self._limit_s = network.start_timeout.total_seconds()
+        self.start_s = network.start_timeout.total_seconds()
         self._away_s = network.peer_timeout.total_seconds()
         self._encrypts = network.encrypt
         self._discovery: Discovery | None = None
@@ -119,7 +119,7 @@ class ZmqAssembly(Assembly):
         if self._sock is None:
             self._sock = datagrams(bound, own.port)
         check_data_port(bound, own.port + 1)
-        numbers = resolved(places, self._limit_s)
+        numbers = resolved(places, self.start_s)
         check_reachable(own, bound, numbers)
         wire = self._wire = Wire(
             self.rank,
@@ -130,10 +130,10 @@ class ZmqAssembly(Assembly):
             curve=self._encrypts,
             away_s=self._away_s,
         )
-        seeds = wire.gather(token_bytes(SEED_BYTES) + own_place(), self.home, self._limit_s)
+        seeds = wire.gather(token_bytes(SEED_BYTES) + own_place(), self.home, self.start_s)
         self._secret = _derived(_derived(key, "run"), *(each.hex() for each in seeds))
         places_found = [each[SEED_BYTES:] for each in seeds]
-        neighbours = SameHost(self.rank, places_found, self._secret, self._limit_s)
+        neighbours = SameHost(self.rank, places_found, self._secret, self.start_s)
         self._here = neighbours.workers
         self._same_host = neighbours if deploy.same_host == "shm" else None
         self._data = [endpoint(each.address, each.port + 1) for each in numbers]
@@ -151,7 +151,7 @@ class ZmqAssembly(Assembly):
             self._sock, port = free_ports(listening_address(listen, own_address(listen)))
         own = discovered_place(deploy, self.rank, port)
         self._discovery.enter(own)
-        places = self._discovery.wait(self._limit_s)
+        places = self._discovery.wait(self.start_s)
         places[self.rank] = own
         return places
 
@@ -174,13 +174,13 @@ class ZmqAssembly(Assembly):
                 keys = (_tag_key(self._secret, self.rank, peer), _tag_key(self._secret, peer, self.rank))
                 thread.add(peer, socket_address(place.address, place.port), *keys)
             thread.start()
-            end = monotonic() + self._limit_s
+            end = monotonic() + self.start_s
             while silent := [peer for peer in others if thread.state(peer) == PeerState.UNHEARD]:
                 if monotonic() > end:
                     raise ConfigurationError(
                         f"worker {self.rank}: no udp datagram has come from "
                         + ", ".join(f"worker {peer} at {places[peer].shown}" for peer in silent)
-                        + f" within {self._limit_s:g} s, although tcp works; open the ports for udp, too: signs of life need it"
+                        + f" within {self.start_s:g} s, although tcp works; open the ports for udp, too: signs of life need it"
                     )
                 sleep(AGAIN_S)
         except BaseException:
@@ -220,7 +220,7 @@ class ZmqAssembly(Assembly):
             "bound": self._bound,
             "secret": self._secret,
             "curve": self._encrypts,
-            "start_s": self._limit_s,
+            "start_s": self.start_s,
             "away_s": self._away_s,
             "clocks": self._keepalives.clock,
             "same_host": self._same_host,

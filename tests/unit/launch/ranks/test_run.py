@@ -89,3 +89,21 @@ def test_ranks_that_all_fail_alike_say_so_without_a_rank() -> None:
     errors = play(act)
     assert {str(error).count("rank") for error in errors} == {0}
     assert all("nothing works" in str(error) for error in errors)
+
+
+def test_ranks_wait_for_one_that_compiles_as_long_as_the_deployment_lets_them() -> None:
+    limits = []
+
+    class Patient(Gathering):
+        start_s = 300.0
+
+        def gather(self, data: bytes, limit_s: float) -> list[bytes]:
+            limits.append(limit_s)
+            return super().gather(data, limit_s)
+
+    def fails(*_: object) -> Any:
+        raise ConfigurationError("nothing works")
+
+    with pytest.raises(RefusedError, match="nothing works"):
+        Rank(Patient(0, Barrier(1), [b""]), exit_code).agree(fails)
+    assert set(limits) == {300.0}
