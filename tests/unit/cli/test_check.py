@@ -180,6 +180,26 @@ def test_a_file_that_is_not_there_names_the_nearest(run: Run, topology: Path) ->
     assert "did you mean 'topology.toml'?" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("x" * 300, "File name too long"),
+        ("x" * 300 + "/t.toml", "File name too long"),
+        ("circle", "Too many levels of symbolic links"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_a_problem_as_others_are(
+    name: str, why: str, run: Run, topology: Path
+) -> None:
+    topology.with_name("circle").symlink_to("circle")
+    path = topology.parent / name
+    for arguments in ((path,), (topology, "--deploy", path)):
+        answer = run("check", *arguments, "--json")
+        assert (answer.code, answer.err) == (2, "")
+        (problem,) = json.loads(answer.out)["problems"]
+        assert (problem["where"], problem["message"]) == (str(path), f"cannot be read: {why}")
+
+
 def test_a_deployment_is_checked_with_it(run: Run, topology: Path, tmp_path: Path) -> None:
     deploy = tmp_path / "deploy.toml"
     deploy.write_text('workers = 2\nplacement = "rlas"\n')
