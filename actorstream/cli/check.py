@@ -56,11 +56,10 @@ def check(
     """
     from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
-    from actorstream.plan.compile import available
-    from actorstream.plan.preaggregate import pre_aggregated
+    from actorstream.plan.compile import available, graph_of_plan
     from actorstream.plan.registry import registry
     from actorstream.topology.inputs import read_inputs
-    from actorstream.topology.plan import check_plan, load_plan
+    from actorstream.topology.plan import load_plan
 
     try:
         given = load_plan(plan) if plan is not None else None
@@ -75,7 +74,7 @@ def check(
             transport=transport,
         )
         if given is not None:
-            check_plan(given, pre_aggregated(found.graph, given.deploy), str(plan))
+            graph_of_plan(given, found.graph, str(plan))
     except ConfigurationError as error:
         if json_:
             print(json.dumps(problems_json(error), indent=2))
@@ -83,7 +82,10 @@ def check(
             print(error, file=sys.stderr)
         return 2
     graph = found.graph
-    notes = noted(graph, found.deploy, asks_workers=workers is not None or deploy is not None)
+    if given is None:
+        notes = noted(graph, found.deploy, asks_workers=workers is not None or deploy is not None)
+    else:
+        notes = noted(graph, given.deploy, asks_workers=False)
     tried = try_programs(graph, examples)
     notes += tried.notes
     if tried.broken or tried.refused:

@@ -17,6 +17,7 @@ from actorstream.cli.main import DONE, INTERRUPTED, SUSPENDED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from actorstream.launch.files import JobFiles
     from actorstream.launch.run import RunResult
     from actorstream.plan.job import Job
     from actorstream.plan.rlas_inputs import RankHosts
@@ -125,7 +126,7 @@ def launch(
         with COMMAND.raising():
             way = LaunchWay.of(files, transport, workers)
     except Terminated:
-        raise terminated_early(deploy, set or [], resume) from None
+        raise terminated_early(files, resume) from None
     if way.assembly is not None:
         from actorstream.cli.rank import launch_rank
 
@@ -157,7 +158,7 @@ def launch(
             if resume:
                 restore_job(job)
     except Terminated:
-        raise terminated_early(deploy, set or [], resume) from None
+        raise terminated_early(files, resume) from None
     if rank is not None:
         raise _rank_of_none(rank)
     if not quiet:
@@ -277,14 +278,13 @@ def _note_copies(transport: str) -> None:
         )
 
 
-def terminated_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:
+def terminated_early(files: JobFiles, resume: bool) -> Exception:
     """Returns the error of a command that SIGTERM ends before its run begins."""
     from actorstream.errors import ActorstreamError
     from actorstream.launch.resume import stopped_early
-    from actorstream.topology.load import load_deploy
 
     try:
-        spec = load_deploy(deploy, [each for each in sets if each.startswith("deploy.")]).checkpoint
+        spec = files.deployment().checkpoint
     except ActorstreamError:
         spec = None
     return stopped_early(spec, resumes=resume)

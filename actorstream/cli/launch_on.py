@@ -49,7 +49,7 @@ def launch_on(
                 files.topology, files.deploy, files.sets, files.plan, workers=workers, transport="zmq"
             )
     except Terminated:
-        raise terminated_early(files.deploy, list(files.sets), resume) from None
+        raise terminated_early(files, resume) from None
     from actorstream.launch.cluster.cluster_run import ClusterRun
     from actorstream.spark.source import tasks_in_application
 
@@ -71,7 +71,7 @@ def launch_on(
     try:
         return run.run(COMMAND if COMMAND.is_installed else None)
     except Terminated:
-        raise terminated_early(files.deploy, list(files.sets), resume) from None
+        raise terminated_early(files, resume) from None
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ def check_output(path: Path, option: str) -> None:
     """Makes the folder of a file that is to be written later. ConfigurationError: the file cannot be written there."""
     from actorstream.errors import ConfigurationError, Problem
 
-    reason = "is a directory" if path.is_dir() else ""
+    reason = "is a directory" if os.path.isdir(path) else ""  # noqa: PTH112 - False where it may not be looked at
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not reason and not _in_place(path):
@@ -35,7 +35,7 @@ def write_output(path: Path, text: str, option: str) -> None:
         partial = _partial(path)
         try:
             partial.write_text(text)
-            partial.replace(path.resolve())
+            partial.replace(os.path.realpath(path))
         except OSError:
             partial.unlink(missing_ok=True)
             raise
@@ -49,5 +49,5 @@ def _in_place(path: Path) -> bool:
 
 
 def _partial(path: Path) -> Path:
-    target = path.resolve()
+    target = Path(os.path.realpath(path))  # Path.resolve raises on links in a circle
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")

@@ -93,13 +93,13 @@ def plan(
     """
     from actorstream.cli.output_file import check_output, write_output
     from actorstream.errors import ConfigurationError, Problem
-    from actorstream.plan.compile import available, graph_and_plan, make_job, with_counts
+    from actorstream.plan.compile import available, graph_and_plan, graph_of_plan, make_job, with_counts
     from actorstream.plan.fuse import direct_calls, merged_calls
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
     from actorstream.topology.inputs import read_inputs
-    from actorstream.topology.plan import check_plan, load_plan
+    from actorstream.topology.plan import load_plan
 
     if json_ and mermaid:
         raise ConfigurationError(Problem("--mermaid", "is given beside --json", "one of them"))
@@ -139,7 +139,7 @@ def plan(
         from actorstream.cli.socket_plan import plan_options, show_socket_plan
 
         return show_socket_plan(
-            pre_aggregated(found.graph, found.deploy if given is None else given.deploy),
+            pre_aggregated(found.graph, found.deploy),
             found.deploy,
             topology,
             machine,
@@ -151,15 +151,14 @@ def plan(
             svg=svg,
         )
     if given is not None:
-        running, made = pre_aggregated(found.graph, given.deploy), given
-        check_plan(given, running, str(plan))
+        running, made = graph_of_plan(given, found.graph, str(plan)), given
     else:
         running, made = graph_and_plan(found)
     written = with_counts(found.graph, made.counts())
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
-    gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
+    gates = described(make_job(running, made)) if wants_gates(made.deploy) and not graph else {}
     merged = merged_calls(running, made, direct_calls(running, made))
     if json_:
         print(json.dumps(as_json(written, shown, gates, merged), indent=2))

@@ -128,7 +128,7 @@ def _raising(files: JobFiles, resume: bool) -> Iterator[None]:
         with COMMAND.raising():
             yield
     except Terminated:
-        raise terminated_early(files.deploy, list(files.sets), resume) from None
+        raise terminated_early(files, resume) from None
     except KeyboardInterrupt:
         raise Interrupted(drained=False, began=False) from None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.contract import Contract
 from actorstream.connectors.csv_text import csv_text, header_line
+from actorstream.connectors.direct_file import wait_for_room, write_all
 from actorstream.connectors.json_text import json_lines
 from actorstream.connectors.sink import Sink
 
@@ -51,10 +51,14 @@ class ConsoleSink(Sink):
             stream.write(bytes(text).decode(errors="replace"))
             stream.flush()
             return
-        stream.flush()
-        rest = memoryview(text)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        while True:
+            try:
+                stream.flush()
+            except BlockingIOError:  # what is not written yet, the next flush writes
+                wait_for_room(descriptor)
+            else:
+                break
+        write_all(descriptor, text)
 
 
 def text_lines(batch: Batch) -> bytes:

@@ -38,13 +38,8 @@ class DirectFile:
 
     def write(self, data: bytes | memoryview) -> None:
         """Writes bytes. RunError if they are refused."""
-        rest = memoryview(data).cast("B")
         try:
-            while rest:
-                try:
-                    rest = rest[os.write(self._descriptor, rest) :]
-                except BlockingIOError:
-                    select.select([], [self._descriptor], [])
+            write_all(self._descriptor, data)
         except OSError as error:
             raise self._refused(error) from error
 
@@ -61,6 +56,23 @@ class DirectFile:
 
     def _refused(self, error: OSError) -> RunError:
         return RunError(f"{str(self.final)!r} cannot be written: {error.strerror}")
+
+
+def write_all(descriptor: int, data: bytes | memoryview) -> None:
+    """Writes bytes, and waits for room where a process that shares the descriptor has made it non-blocking."""
+    rest = memoryview(data).cast("B")
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            wait_for_room(descriptor)
+
+
+def wait_for_room(descriptor: int) -> None:
+    """Waits until something can be written, or a write says why not."""
+    poll = select.poll()  # select.select takes no descriptor above 1023
+    poll.register(descriptor, select.POLLOUT)
+    poll.poll()
 
 
 def is_direct(path: str | Path) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from actorstream.connectors import BUILTIN
 from actorstream.errors import Problem
-from actorstream.topology.conversion import MismatchError, allowed_by, convert
+from actorstream.topology.conversion import Base, MismatchError, allowed_by, convert_part
 from actorstream.topology.keywords import UnresolvedError, constructor_keywords
 from actorstream.topology.modules import NotFoundError
 from actorstream.topology.registry import TypeRegistry
@@ -36,7 +36,7 @@ class SourceTable(msgspec.Struct, frozen=True):
     keys: Mapping[str, Any]
 
     @classmethod
-    def of_table(cls, value: Any, base: Path) -> SourceTable:
+    def of_table(cls, value: Any, base: Base) -> SourceTable:
         """The source that a table describes; relative paths start at `base`. MismatchError says which key is wrong."""
         if isinstance(value, SourceTable):
             return value
@@ -57,12 +57,9 @@ class SourceTable(msgspec.Struct, frozen=True):
                 raise _mismatch(
                     "is not a key here", ["type", *keywords], name, did_you_mean(name, list(keywords))
                 )
-            try:
-                keys[name] = convert(given, keywords[name].annotation, base) if name in keywords else given
-            except MismatchError as mismatch:
-                raise MismatchError(
-                    mismatch.value, mismatch.allowed, path=(name, *mismatch.path), hint=mismatch.hint
-                ) from None
+            keys[name] = (
+                convert_part(name, given, keywords[name].annotation, base) if name in keywords else given
+            )
         for keyword in keywords.values():
             if keyword.required and keyword.name not in keys:
                 raise _mismatch("is missing", [allowed_by(keyword.annotation)], keyword.name)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from actorstream.plan.compile import read_job
+from actorstream.topology.load import load_deploy
+from actorstream.topology.plan import load_plan
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from actorstream.plan.job import Job
+    from actorstream.topology.deploy import DeploySpec
 
 
 class JobFiles(msgspec.Struct, frozen=True):
@@ -26,6 +29,14 @@ class JobFiles(msgspec.Struct, frozen=True):
     def job(self) -> Job:
         """ConfigurationError lists everything that is wrong."""
         return read_job(self.topology, self.deploy, self.sets, self.plan)
+
+    def deployment(self, **keys: Any) -> DeploySpec:
+        """The deployment of their run, without a look at the topology: the plan's own, else the file's with the settings and
+        `keys` laid over it. ConfigurationError lists what is wrong with it."""
+        if self.plan is not None:
+            return load_plan(self.plan).deploy
+        sets = [each for each in self.sets if each.startswith("deploy.")]
+        return load_deploy(self.deploy, sets, **keys)
 
     def arguments(self) -> list[str]:
         """For a command line that `add_arguments` and `of` read."""

@@ -25,6 +25,8 @@ def latency_parts(job: Job) -> dict[str, float]:
     ring: in a channel, until its consumer's worker has woken up and given the operator a turn. queue: in that turn behind
     other batches."""
     ways = _Ways(job)
+    for each in job.plan.replicas:
+        ways.parts(ways.head(each.id))  # producers first, so that calls are not as deep as the graph is long
     last = [each.id for each in job.plan.replicas if not job.graph.consumers(each.actor)]
     weighed = [(job.counters.value(each, Counter.JUMBO_IN), ways.parts(ways.head(each))) for each in last]
     mean = _mean(weighed)

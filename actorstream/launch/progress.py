@@ -76,8 +76,10 @@ class Progress:
     def table(self, now: float) -> Any:
         """A rich table: one row an actor, with its rates, share of busy time and the latency at the sinks."""
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=f"{self.job.graph.name}: {self.line(now)}", title_justify="left")
+        title = Text(f"{self.job.graph.name}: {self.line(now)}", "table.title")  # a name may have brackets
+        table = Table(title=title, title_justify="left")
         table.add_column("actor", style="bold")
         for name in ("replicas", "in", "out", "in/s", "busy", "queue", "p99 ms", "dead"):
             table.add_column(name, justify="right")

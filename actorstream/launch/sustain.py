@@ -178,6 +178,16 @@ class Sustain:
         rows = 10**9 if self._bounded else None
         samples = self._run(self._job(self._count(rows)), PROBE_S)
         verdict = judge(1.0, samples)  # the rate does not matter: only what was achieved is looked at
+        if verdict.achieved <= 0:
+            sent = f"{samples.sent[-1]:,} rows at once and none in the rest of {samples.span:.1f} s"
+            raise ConfigurationError(
+                Problem(
+                    f"actors.{self.source}",
+                    f"sent {sent}: its input has ended, or its consumers have room for no more",
+                    "input that lasts while its consumers work",
+                    "use a longer input, a key such as repeat=0, or a generator-source",
+                )
+            )
         return verdict.achieved
 
     def _trial(self, rate: float, seconds: float) -> Verdict:

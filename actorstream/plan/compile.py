@@ -124,11 +124,23 @@ def read_job(
         if undecided and found.deploy.placement == RLAS:
             return make_job(*_undecided(found))
         return make_job(*graph_and_plan(found, hosts, findings))
-    graph = pre_aggregated(found.graph, planned.deploy)
-    check_plan(planned, graph, str(plan_file))
-    job = make_job(graph, planned)
-    _check_channels(job, str(plan_file))
-    return job
+    return make_job(graph_of_plan(planned, found.graph, str(plan_file)), planned)
+
+
+def graph_of_plan(plan: ExecutionPlan, checked: Graph, file: str) -> Graph:
+    """The graph that runs by a plan that was read from `file`. ConfigurationError with what is wrong with the plan: it is of
+    another topology, or has other channels than its chains leave, so that rows would get lost."""
+    graph = pre_aggregated(checked, plan.deploy)
+    check_plan(plan, graph, file)
+    calls = {down: (up, edge.index) for down, (up, edge) in direct_calls(graph, plan).items()}
+    made = channels_of(graph, plan.deploy, plan.replicas, calls)
+    wanted = sorted((each.edge, each.producer, each.consumer) for each in made)
+    if wanted != sorted((each.edge, each.producer, each.consumer) for each in plan.channels):
+        message = f"has {len(plan.channels)} channels that are not those between its replicas and chains"
+        raise ConfigurationError(
+            Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
+        )
+    return graph
 
 
 def graph_and_plan(
@@ -283,15 +295,3 @@ def make_plan(
     plan = place(graph, deploy, machine, direct=fusible, decided=decided)
     channels = shared_out(graph, plan, programs)
     return graph, msgspec.structs.replace(plan, dependencies=programs, channels=channels)
-
-
-def _check_channels(job: Job, file: str) -> None:
-    """ConfigurationError if a plan that was read has other channels than its chains leave: rows would get lost."""
-    calls = {down: (up, edge.index) for down, (up, edge) in job.fused.items()}
-    made = channels_of(job.graph, job.deploy, job.plan.replicas, calls)
-    wanted = sorted((each.edge, each.producer, each.consumer) for each in made)
-    if wanted != sorted((each.edge, each.producer, each.consumer) for each in job.plan.channels):
-        message = f"has {len(job.plan.channels)} channels that are not those between its replicas and chains"
-        raise ConfigurationError(
-            Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
-        )

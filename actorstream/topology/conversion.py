@@ -20,7 +20,10 @@ import msgspec
 from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.quantities import DURATION_ALLOWED, parse_duration
 from actorstream.topology.suggestions import did_you_mean, listed
+from actorstream.topology.written import PartBase
 
+Base = Path | PartBase
+"""What relative paths start from."""
 LONGEST_PATH, LONGEST_NAME = 4095, 255
 """Bytes that Linux allows."""
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
@@ -49,7 +52,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def convert(value: Any, annotation: Any, base: Path) -> Any:
+def convert(value: Any, annotation: Any, base: Base) -> Any:
     """`value` as `annotation` asks for it; relative paths start at `base`. MismatchError if it cannot be."""
     origin = typing.get_origin(annotation)
     arguments = typing.get_args(annotation)
@@ -132,7 +135,7 @@ def _check(right: bool, value: Any, converted: Any, allowed: str) -> Any:
     return converted
 
 
-def _annotated(value: Any, annotation: Any, base: Path) -> Any:
+def _annotated(value: Any, annotation: Any, base: Base) -> Any:
     inner = typing.get_args(annotation)[0]
     try:
         converted = convert(value, inner, base)
@@ -144,7 +147,7 @@ def _annotated(value: Any, annotation: Any, base: Path) -> Any:
     return converted
 
 
-def _union(value: Any, members: tuple[Any, ...], base: Path) -> Any:
+def _union(value: Any, members: tuple[Any, ...], base: Base) -> Any:
     for member in members:  # an object of exactly one of the types is not converted to another
         if member is type(value) and not isinstance(value, str):
             return convert(value, member, base)
@@ -202,7 +205,7 @@ def _loaded(value: Any, allowed: str) -> Any:
         raise MismatchError(value, allowed, hint=hint) from None
 
 
-def _array(value: Any, kind: Any, arguments: tuple[Any, ...], base: Path) -> Any:
+def _array(value: Any, kind: Any, arguments: tuple[Any, ...], base: Base) -> Any:
     if not isinstance(value, (list, tuple, set, frozenset)):
         if kind in (abc.Iterable, abc.Collection) and not isinstance(value, (str, bytes, int, float)):
             return value
@@ -216,7 +219,9 @@ def _array(value: Any, kind: Any, arguments: tuple[Any, ...], base: Path) -> Any
         kinds = list(arguments)
     else:
         kinds = [arguments[0] if arguments else Any] * len(items)
-    converted = [_inside(number, item, each, base) for number, (item, each) in enumerate(zip(items, kinds))]
+    converted = [
+        convert_part(number, item, each, base) for number, (item, each) in enumerate(zip(items, kinds))
+    ]
     if kind is tuple:
         return tuple(converted)
     if kind in _SETS:
@@ -224,14 +229,17 @@ def _array(value: Any, kind: Any, arguments: tuple[Any, ...], base: Path) -> Any
     return converted
 
 
-def _table(value: Any, arguments: tuple[Any, ...], base: Path) -> Any:
+def _table(value: Any, arguments: tuple[Any, ...], base: Base) -> Any:
     if not isinstance(value, abc.Mapping):
         raise MismatchError(value, "a table")
     kind = arguments[1] if len(arguments) == 2 else Any
-    return {key: _inside(key, item, kind, base) for key, item in value.items()}
+    return {key: convert_part(key, item, kind, base) for key, item in value.items()}
 
 
-def _inside(step: str | int, value: Any, annotation: Any, base: Path) -> Any:
+def convert_part(step: str | int, value: Any, annotation: Any, base: Base) -> Any:
+    """As `convert`, of the part of a value to which `step` leads; a MismatchError has the way to it."""
+    if isinstance(base, PartBase):
+        base = base.inside(step)
     try:
         return convert(value, annotation, base)
     except MismatchError as mismatch:
@@ -239,7 +247,7 @@ def _inside(step: str | int, value: Any, annotation: Any, base: Path) -> Any:
         raise MismatchError(mismatch.value, mismatch.allowed, path=path, hint=mismatch.hint) from None
 
 
-def _instance(value: Any, kind: type, base: Path) -> Any:
+def _instance(value: Any, kind: type, base: Base) -> Any:
     if kind is float:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise MismatchError(value, _PLAIN[float])

@@ -62,7 +62,7 @@ def decode_value(
             value = parse_size(value)
         except ValueError:
             raise MismatchError(value, SIZE_ALLOWED) from None
-    return convert(value, annotation, written.base(path))
+    return convert(value, annotation, written.base_within(path))
 
 
 def _decode_structs(

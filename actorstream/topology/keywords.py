@@ -114,7 +114,7 @@ def check_keywords(
 def _converted(value: Any, keyword: Keyword, written: Written, path: tuple[str | int, ...]) -> Any:
     if value is None and keyword.default is None and not keyword.required:
         return None
-    return convert(value, keyword.annotation, written.base(path))
+    return convert(value, keyword.annotation, written.base_within(path))
 
 
 def _passed_on(cls: type) -> dict[str, Keyword]:

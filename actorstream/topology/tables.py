@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -18,7 +19,8 @@ _AT_LINE = re.compile(r" \(at line (\d+), column (\d+)\)$| \(at end of document\
 
 def read_table(file: Path, noun: str, problems: list[Problem]) -> tuple[dict[str, Any] | None, Written]:
     """A TOML file as tables, and where its keys stand. None if it cannot be read or is not TOML."""
-    written = Written(str(file), file.resolve().parent)
+    real = Path(os.path.realpath(file))  # Path.resolve raises on links in a circle
+    written = Written(str(file), real.parent)
     data = b""
     try:
         data = file.read_bytes()
@@ -44,7 +46,7 @@ def read_table(file: Path, noun: str, problems: list[Problem]) -> tuple[dict[str
         return None, written
     except OSError as error:
         hint = ""
-        if file.is_dir() and (file / "topology.toml").is_file():
+        if os.path.isfile(file / "topology.toml"):  # noqa: PTH113 - False where it may not be looked at
             hint = f"did you mean {str(file / 'topology.toml')!r}?"
         problems.append(
             Problem(str(file), f"cannot be read: {error.strerror}", f"the path of {noun} (.toml)", hint)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TIMESTAMP = "timestamp"
 ORIGIN = "_origin"
+LATE_OUTPUTS = ("late", "late_right")
+"""Outputs of late rows: a join whose inputs have other fields has one for each."""
 MOST_TIES = 8
 """Columns that can tell tied rows apart (native/merge.py)."""
 PARTITIONS = 1 << 20
@@ -160,7 +162,7 @@ class _Region:
                         hint,
                     )
                 )
-            elif edge.output.startswith("late"):
+            elif edge.output in LATE_OUTPUTS:
                 message = f"the rows of {edge.source!r}{way} are late: their event times do not ascend"
                 found.append(
                     (asked, message, 'order = "none" for late rows', "give them a consumer of their own")
@@ -230,7 +232,7 @@ class _Region:
                     f"{edge.source!r} would be late"
                 )
                 hint = f'say order = "timestamp" at {edge.source!r} too, or at no input of {actor.name!r}'
-                if edge.output in ("late", "late_right"):
+                if edge.output in LATE_OUTPUTS:
                     hint = "give late rows a consumer of their own"
                 found.append((edge, message, "one order for all its inputs", hint))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -47,6 +47,11 @@ class Written(msgspec.Struct):
         """The folder that relative paths at this key start from: the current one for --set, or the file's."""
         return Path.cwd() if self._override(path) else self.folder
 
+    def base_within(self, path: KeyPath) -> Path | PartBase:
+        """As `base`, for a value that has parts: --set may have given some of them."""
+        parted = any(len(each) > len(path) and each[: len(path)] == path for each in self.overrides)
+        return PartBase(self, path) if parted else self.base(path)
+
     def problem(self, path: KeyPath, message: str, allowed: str = "", hint: str = "") -> Problem:
         file, line = self.at(path)
         return Problem(dotted(path) or "topology", message, allowed, hint, file, line)
@@ -56,3 +61,18 @@ class Written(msgspec.Struct):
             if path[:length] in self.overrides:
                 return self.overrides[path[:length]]
         return ""
+
+
+class PartBase(msgspec.Struct, frozen=True):
+    """What relative paths start from in a value some parts of which --set has given: not all from the same folder."""
+
+    written: Written
+    path: KeyPath
+    """Of the part that is looked at."""
+
+    def inside(self, step: str | int) -> PartBase:
+        """The base of a part of this part."""
+        return PartBase(self.written, (*self.path, step))
+
+    def __truediv__(self, relative: str | PurePath) -> Path:
+        return self.written.base(self.path) / relative

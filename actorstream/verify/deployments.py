@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -10,6 +9,8 @@ from random import Random
 from typing import Any
 
 import msgspec
+
+from actorstream.topology.toml_value import plain, toml_key, toml_value
 
 Choice = Mapping[str, Any]
 """Dotted keys, as `--set` takes them, and their values; empty: as the deployment says."""
@@ -61,19 +62,21 @@ class Deployment(msgspec.Struct, frozen=True):
 
     def cell(self, dimension: str) -> str:
         """What a table shows; "" where it is as the deployment says."""
-        values = [value for key, value in self.chosen.get(dimension, {}).items() if key not in UNSHOWN]
-        return " ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+        values = [plain(value) for key, value in self.chosen.get(dimension, {}).items() if key not in UNSHOWN]
+        return " ".join(value if isinstance(value, str) else toml_text(value) for value in values)
 
 
 def toml_text(value: Any) -> str:
-    """A value behind `--set KEY=`: TOML, and bare text where that is not read as something else."""
+    """A value behind `--set KEY=`: TOML, and bare text where that is not read as something else. TypeError: TOML has no
+    such value."""
+    value = plain(value)
     if not isinstance(value, str):
-        return json.dumps(value)
+        return toml_value(value)
     try:
         tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
         return value
-    return json.dumps(value)
+    return toml_value(value)
 
 
 def _of_transport(name: str) -> dict[str, Any]:
@@ -159,7 +162,7 @@ def dimensions(
     found = [each for each in found if each.given or not held & _keys(each)]
     for key, values in (vary or {}).items():
         choices = tuple(
-            {f"{key}.{inner}": each for inner, each in value.items()}
+            {f"{key}.{toml_key(inner)}": each for inner, each in value.items()}
             if isinstance(value, dict)
             else {key: value}
             for value in values

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
 
+from actorstream.topology.toml_value import plain
 from actorstream.verify.comparison import Difference
-from actorstream.verify.deployments import Deployment
+from actorstream.verify.deployments import Deployment, toml_text
 from actorstream.verify.sinks import SinkOutput
 
 
@@ -135,11 +138,11 @@ class Verified(msgspec.Struct):
                 {"sink": each.sink, "compared_as": each.how, "rows": self.rows[each.sink]}
                 for each in self.outputs
             ],
-            "baseline": {"settings": self.baseline.settings(), "command": self.command},
+            "baseline": {"settings": _json_value(self.baseline.settings()), "command": self.command},
             "runs": [
                 {
                     "run": each.deployment.number,
-                    "settings": each.deployment.settings(),
+                    "settings": _json_value(each.deployment.settings()),
                     "command": each.command,
                     "seconds": round(each.seconds, 3),
                     "same": each.same,
@@ -152,3 +155,15 @@ class Verified(msgspec.Struct):
             "notes": self.notes,
             "hints": [*self.time_hints, *self.hints],
         }
+
+
+def _json_value(value: Any) -> Any:
+    """A value of a deployment as JSON has it, or as the text that `--set` takes: a date, a path, `inf`."""
+    value = plain(value)
+    if isinstance(value, Mapping):
+        return {name: _json_value(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return toml_text(value)
+    return value if isinstance(value, bool | int | float | str) else toml_text(value)

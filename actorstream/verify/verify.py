@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.plan.compile import available
+from actorstream.topology.conversion import shown
 from actorstream.transports.registry import load_transport
 from actorstream.verify.comparison import Difference, ReadLines, compare, counted
-from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
+from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles, toml_text
 from actorstream.verify.hints import check_ends, order_hints, time_hints
 from actorstream.verify.killed import KilledTarget
 from actorstream.verify.launches import FileTarget, Ran, RunTarget
@@ -82,6 +83,7 @@ class Verification:
     def run(self) -> Verified:
         """All runs. ConfigurationError if the input is wrong, RunError if the baseline itself fails."""
         _check_counts(self.runs, self.asked)
+        _check_values(self.vary or {})
         graph = self.target.graph(baseline(self._dimensions()))
         check_ends(graph)
         memory, no_console = self.target.memory, self.target.no_console
@@ -250,6 +252,20 @@ def _check_counts(runs: int, asked: Mapping[str, Sequence[Any] | None]) -> None:
             if value < 1:
                 where = f"--{name.replace('_', '-')}"
                 problems.append(Problem(where, f"has {value}", "whole numbers of at least 1"))
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def _check_values(vary: Mapping[str, Sequence[Any]]) -> None:
+    """ConfigurationError for values that no `--set` can give."""
+    problems = []
+    for key, values in vary.items():
+        for value in values:
+            try:
+                toml_text(value)
+            except TypeError:
+                allowed = "values that TOML has, paths and durations"
+                problems.append(Problem(f"vary {key}", f"has {shown(value)}", allowed))
     if problems:
         raise ConfigurationError(problems)
 

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from actorstream.errors import ActorstreamError
-from actorstream.topology.load import load_deploy
-from actorstream.topology.plan import load_plan
 from actorstream.transports.registry import load_transport
 
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
-    from actorstream.topology.deploy import DeploySpec
     from actorstream.transports.assembly import Assembly
 
 
@@ -32,7 +29,7 @@ class LaunchWay(msgspec.Struct, frozen=True):
         """ConfigurationError: the processes of the run do not find each other, or cannot be started. What is wrong with the
         files is told by whoever compiles them."""
         try:
-            deploy = _deploy_of(files, transport, workers)
+            deploy = files.deployment(transport=transport, workers=workers)
             assembly = load_transport(deploy.transport).assembly
         except ActorstreamError:
             return cls()
@@ -51,10 +48,3 @@ class LaunchWay(msgspec.Struct, frozen=True):
 
 def _own_command() -> list[str]:
     return [sys.executable, "-m", "actorstream", *sys.argv[1:]]
-
-
-def _deploy_of(files: JobFiles, transport: str | None, workers: int | None) -> DeploySpec:
-    if files.plan is not None:
-        return load_plan(files.plan).deploy
-    sets = [each for each in files.sets if each.startswith("deploy.")]
-    return load_deploy(files.deploy, sets, transport=transport, workers=workers)

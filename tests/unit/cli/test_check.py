@@ -114,10 +114,18 @@ def test_what_no_checkpoint_keeps_is_noted_where_there_are_checkpoints(run: Run,
     )
     kept = ("--set", "deploy.checkpoint.every=1s", "--set", f"deploy.checkpoint.path={tmp_path}/kept")
     assert len(run("check", topology).out.splitlines()) == 1
-    assert run("check", topology, *kept).out.splitlines()[1:] == [
+    notes = [
         "note: counts: on_event changes self.rows, which no checkpoint keeps, so it begins anew after --resume; keep it in "
         "self.state, or override snapshot and restore"
     ]
+    assert run("check", topology, *kept).out.splitlines()[1:] == notes
+    plan, without = tmp_path / "plan.json", tmp_path / "without.json"
+    assert (
+        run("plan", topology, "--save", plan, *kept).code,
+        run("plan", topology, "--save", without).code,
+    ) == (0, 0)
+    assert run("check", topology, "--plan", plan).out.splitlines()[1:] == notes
+    assert run("check", topology, "--plan", without, *kept).out.splitlines()[1:] == []
 
 
 def test_a_worker_without_replicas_is_noted_where_workers_were_asked_for(run: Run, topology: Path) -> None:
@@ -172,6 +180,26 @@ def test_a_file_that_is_not_there_names_the_nearest(run: Run, topology: Path) ->
     assert "did you mean 'topology.toml'?" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("x" * 300, "File name too long"),
+        ("x" * 300 + "/t.toml", "File name too long"),
+        ("circle", "Too many levels of symbolic links"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_a_problem_as_others_are(
+    name: str, why: str, run: Run, topology: Path
+) -> None:
+    topology.with_name("circle").symlink_to("circle")
+    path = topology.parent / name
+    for arguments in ((path,), (topology, "--deploy", path)):
+        answer = run("check", *arguments, "--json")
+        assert (answer.code, answer.err) == (2, "")
+        (problem,) = json.loads(answer.out)["problems"]
+        assert (problem["where"], problem["message"]) == (str(path), f"cannot be read: {why}")
+
+
 def test_a_deployment_is_checked_with_it(run: Run, topology: Path, tmp_path: Path) -> None:
     deploy = tmp_path / "deploy.toml"
     deploy.write_text('workers = 2\nplacement = "rlas"\n')
@@ -191,6 +219,20 @@ def test_a_plan_is_checked_against_the_topology(run: Run, topology: Path, tmp_pa
     )
     assert answer.code == 2
     assert "was made for another topology" in answer.err
+
+
+@pytest.mark.parametrize("command", ["check", "plan"])
+def test_a_plan_without_one_of_its_channels_is_refused_before_a_launch_would(
+    command: str, run: Run, topology: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    assert run("plan", topology, "--save", plan, "--workers", 2).code == 0
+    found = json.loads(plan.read_text())
+    found["channels"].pop()
+    plan.write_text(json.dumps(found))
+    answer = run(command, topology, "--plan", plan)
+    assert (answer.code, answer.out) == (2, "")
+    assert "channels that are not those between its replicas and chains" in answer.err
 
 
 @pytest.mark.parametrize("workers", [1, 4])

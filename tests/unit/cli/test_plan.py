@@ -142,6 +142,15 @@ def test_where_there_is_a_pool_gates_are_asked_for(run: Run, gated: Path) -> Non
     assert "third: one ScaleGate for each replica" in lines
 
 
+def test_gates_of_a_saved_plan_are_those_of_its_own_deployment(run: Run, gated: Path, tmp_path: Path) -> None:
+    with_gates, without = tmp_path / "gates.json", tmp_path / "without.json"
+    first = run("plan", gated, "--save", with_gates, *GATE)
+    assert "first: one ScaleGate for all replicas" in first.out
+    assert run("plan", gated, "--plan", with_gates).out == first.out
+    first = run("plan", gated, "--save", without)
+    assert run("plan", gated, "--plan", without, *GATE).out == first.out
+
+
 def test_json_has_the_gates_of_each_actor(run: Run, gated: Path) -> None:
     found = json.loads(run("plan", gated, "--json", *GATE).out)["gates"]
     assert found["first"] == {"gates": 1, "replicas": 2, "why": ""}

@@ -16,7 +16,11 @@ from actorstream.cli.rank import launch_rank
 from actorstream.launch.files import JobFiles
 from actorstream.launch.ranks.identity import Identity
 from actorstream.launch.signals import COMMAND
+from actorstream.plan.compile import compile_job
+from actorstream.topology.builder import Topology
+from actorstream.topology.load import load_deploy
 from actorstream.transports.assembly import Assembly
+from tests.integration.parts import Collect, Numbers
 
 CHECKPOINT = 'transport = "zmq"\n[checkpoint]\npath = "state"\nevery = "1s"\n'
 
@@ -69,14 +73,37 @@ def test_a_rank_that_is_stopped_while_it_compiles_tells_the_others_so(
 ) -> None:
     path = tmp_path / "deploy.toml"
     path.write_text(deploy)
+    assembly = stopped(number, JobFiles(tmp_path / "topology.toml", path), monkeypatch)
+    assert [each.status for each in assembly.told] == [status] and said in assembly.told[0].error
+    assert f"actorstream: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("of_plan", "of_file", "status"),
+    [(CHECKPOINT, "", 75), ("", CHECKPOINT, 130)],
+)
+def test_whether_a_rank_with_a_plan_is_suspended_is_up_to_the_deployment_of_the_plan(
+    of_plan: str, of_file: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, plan = tmp_path / "deploy.toml", tmp_path / "plan.json"
+    topology = Topology("small")
+    topology.source(Numbers, name="numbers").into(Collect, name="sink")
+    path.write_text(of_plan)
+    compile_job(topology.spec(), load_deploy(path, (), transport="shm")).plan.save(plan)
+    path.write_text(of_file)
+    assembly = stopped(signal.SIGTERM, JobFiles(tmp_path / "topology.toml", path, plan=plan), monkeypatch)
+    assert [each.status for each in assembly.told] == [status]
+
+
+def stopped(number: int, files: JobFiles, monkeypatch: pytest.MonkeyPatch) -> Alone:
+    """A rank that a signal has ended while it compiled."""
     monkeypatch.setattr(rank, "read_job", lambda *_, **__: signal.raise_signal(number))
     assembly = Alone()
     COMMAND.install()
     try:
-        files = JobFiles(tmp_path / "topology.toml", path, (), None)
         given: dict[str, Any] = {"report": None, "replan": None, "resume": False, "quiet": True}
-        assert launch_rank(assembly, files, None, None, **given, json_=False, started=0.0) == status
+        status = launch_rank(assembly, files, None, None, **given, json_=False, started=0.0)
     finally:
         COMMAND.remove()
-    assert [each.status for each in assembly.told] == [status] and said in assembly.told[0].error
-    assert f"actorstream: {said}" in capsys.readouterr().err
+    assert [each.status for each in assembly.told] == [status]
+    return assembly

@@ -67,6 +67,7 @@ def test_files_that_cannot_be_written_are_told_before_anything_runs(
     run: Run, topology: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
+    long = tmp_path / ("x" * 300)
     for command, option in (
         ("launch", "--report"),
         ("plan", "--save"),
@@ -76,9 +77,10 @@ def test_files_that_cannot_be_written_are_told_before_anything_runs(
         answer = run(command, topology, option, tmp_path)
         assert answer.code == 2
         assert f"{option}: {str(tmp_path)!r} is a directory; allowed: a file in a folder" in answer.err
-        answer = run(command, topology, option, tmp_path / "file" / "below")
-        assert answer.code == 2
-        assert f"{option}: {str(tmp_path / 'file' / 'below')!r} cannot be written: " in answer.err
+        for path in (tmp_path / "file" / "below", long, long / "below"):
+            answer = run(command, topology, option, path)
+            assert answer.code == 2
+            assert f"{option}: {str(path)!r} cannot be written: " in answer.err
 
 
 def test_a_file_is_written_through_links_and_into_pipes(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,6 +50,27 @@ def test_the_header_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
 def test_prints_where_standard_output_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     ConsoleSink().on_batch(BATCH)
     assert capsys.readouterr().out == TEXT
+
+
+def test_a_standard_output_that_does_not_block_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Batch.of_columns(Schema.from_dict({"a": "int"}), {"a": list(range(500_000))})
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    printed: list[bytes] = []
+
+    def read() -> None:
+        with os.fdopen(reads, "rb") as pipe:
+            printed.append(pipe.read())
+
+    reader = threading.Thread(target=read)
+    full = os.write(writes, b"\n" * (1 << 20))
+    reader.start()
+    with os.fdopen(writes, "w") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", stream)
+        stream.write("before\n")
+        ConsoleSink().on_batch(rows)
+    reader.join()
+    assert printed[0][full:] == b"before\n" + text_lines(rows)
 
 
 def test_one_field_is_printed_as_it_is() -> None:

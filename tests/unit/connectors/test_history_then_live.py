@@ -228,6 +228,17 @@ def test_a_wrong_key_is_named_with_its_place(files: Path, change: str, says: str
     assert says in str(error.value)
 
 
+def test_a_path_of_set_starts_at_the_current_directory(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (files / "topology.toml").write_text(TOPOLOGY)
+    monkeypatch.chdir(files / "live")
+    job = read_job(files / "topology.toml", None, ["actors.all.live.path=1.csv"])
+    keys = job.graph.actors["all"].keys
+    assert [keys[name].keys["path"] for name in ("live", "history")] == [
+        files / "live" / "1.csv",
+        files / "history",
+    ]
+
+
 def test_rows_without_an_event_time_cannot_be_cut(files: Path) -> None:
     (files / "topology.toml").write_text(TOPOLOGY.replace('event_time = "time"\n', ""))
     with pytest.raises(ConfigurationError, match=r"actors\.all\.history\.event_time: is missing"):

@@ -68,6 +68,21 @@ def test_without_a_batch_all_parts_are_nothing() -> None:
     assert set(latency_parts(job_of()).values()) == {0.0}
 
 
+def test_a_line_of_many_units_is_followed_to_its_end() -> None:
+    topology = Topology("line")
+    rows = topology.source(Numbers, name="numbers")
+    for number in range(400):
+        rows = rows.shuffle().through(Pass, name=f"pass{number}")
+    rows.into(Collect, name="sink")
+    job = compile_job(topology.spec(), load_deploy(None, ["deploy.pipelining=false"]))
+    write(job, "numbers", READS=10, EXECUTE_NS=20 * MS, JUMBO_OUT=10)
+    for number in range(400):
+        write(job, f"pass{number}", JUMBO_IN=10, JUMBO_OUT=10, EXECUTE_NS=10 * MS)
+    write(job, "sink", JUMBO_IN=10)
+    parts = latency_parts(job)
+    assert (parts["read"], parts["hooks"]) == (2.0, 400.0)
+
+
 @pytest.mark.parametrize("transport", ["local", "shm"])
 def test_a_run_says_where_its_time_went(transport: str) -> None:
     topology = Topology("run")

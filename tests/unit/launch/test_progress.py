@@ -87,7 +87,9 @@ def test_the_table_has_a_row_for_each_actor(job: Job) -> None:
     assert cells[2][-2] == f"{bucket_upper(bucket_of(2_000_000)) / 1e6:.2f}", "p99 in ms"
 
 
-def test_on_a_terminal_the_table_is_drawn_and_taken_away_at_the_end(job: Job) -> None:
+@pytest.mark.parametrize("name", ["shown", "[/shown]", "[red]shown"])
+def test_on_a_terminal_the_table_is_drawn_and_taken_away_at_the_end(job: Job, name: str) -> None:
+    job.graph.name = name
     leader, follower = pty.openpty()
     with os.fdopen(follower, "w") as stream:
         progress = progress_of(job, stream)
@@ -100,5 +102,5 @@ def test_on_a_terminal_the_table_is_drawn_and_taken_away_at_the_end(job: Job) ->
         while part := os.read(leader, 1 << 16):
             shown += part.decode()
     os.close(leader)
-    for part in ("shown", "source", "double", "sink"):
+    for part in (name, "source", "double", "sink"):
         assert part in shown

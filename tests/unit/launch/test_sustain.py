@@ -100,6 +100,18 @@ def test_a_system_that_holds_no_rate_is_reported_as_such(tmp_path):
     assert found.as_json()["latency_ms"] is None
 
 
+def test_an_input_that_fits_into_the_channels_of_its_consumers_is_too_short(tmp_path):
+    class Filled(Simulated):
+        def _run(self, job: Job, seconds: float) -> Samples:
+            samples = Samples()
+            for number in range(21):
+                samples.add(number / 10, 0 if number == 0 else 600, 1, 0.1, 0.2)
+            return samples
+
+    with pytest.raises(ConfigurationError, match=r"events: sent 600 rows at once .* 2\.0 s: .* longer input"):
+        Filled(topology(tmp_path)).run()
+
+
 def test_a_latency_that_is_allowed_lowers_what_is_found(tmp_path):
     class Loaded(Simulated):
         def _run(self, job: Job, seconds: float) -> Samples:

@@ -9,13 +9,33 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.inputs import Inputs, in_order, read_inputs
 from actorstream.topology.registry import TypeRegistry
 
-from .conftest import WORD_COUNT
+from .conftest import WORD_COUNT, Lines
 
 
 def test_topology_deployment_and_graph_come_together(read: Callable[..., Inputs]) -> None:
     found = read(WORD_COUNT, "deploy.batch_size=7", deploy='transport = "local"\n', workers=3)
     assert (found.deploy.transport, found.deploy.batch_size, found.deploy.workers) == ("local", 7, 3)
     assert found.spec.name == found.graph.name == "word-count"
+
+
+class Several(Lines):
+    """A source with paths within tables and arrays."""
+
+    def __init__(self, files: list[Path], named: dict[str, Path]) -> None:
+        self.files, self.named = files, named
+
+
+def test_a_path_that_is_given_within_a_value_starts_at_the_current_directory_and_those_beside_it_at_the_file(
+    read: Callable[..., Inputs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    kind = "tests.unit.topology.test_inputs:Several"
+    text = f'[actors.a]\ntype = "{kind}"\nfiles = ["a", "b"]\nnamed = {{ a = "a", b = "b" }}\n'
+    keys = read(text, "actors.a.files.0=new", "actors.a.named.b=new").graph.actors["a"].keys
+    assert keys["files"] == [here / "new", tmp_path / "b"]
+    assert keys["named"] == {"a": tmp_path / "a", "b": here / "new"}
 
 
 def test_problems_of_both_files_are_in_one_listing(tmp_path: Path, registry: TypeRegistry) -> None:

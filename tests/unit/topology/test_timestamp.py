@@ -125,6 +125,15 @@ def test_what_has_no_sequence_by_time_is_refused_with_the_next_step(
         assert part in str(caught.value)
 
 
+def test_an_output_whose_name_begins_as_that_of_late_rows_does_is_taken_in_that_order() -> None:
+    topology = Topology("latest")
+    cases = {"latest": "t > 10", "latency": "n > 3"}
+    divided = topology.source(Ticks, name="rows").through("split", name="divided", cases=cases)
+    for output in cases:
+        divided[output].ordered("timestamp").into(Collect, name=f"sink-{output}")
+    assert {edge.order for edge in graph_of(topology).edges} == {"timestamp"}
+
+
 def test_input_without_order_beside_the_sequence_is_for_actors_that_do_not_go_by_event_time() -> None:
     topology = Topology("both")
     first, second = (topology.source(Ticks, name=name) for name in ("first", "second"))

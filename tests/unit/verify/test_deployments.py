@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actorstream.topology.conversion import convert
 from actorstream.topology.overrides import parse_override
 from actorstream.verify.deployments import (
     DELAY,
@@ -145,9 +149,34 @@ def test_singles_change_one_choice_of_the_baseline() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [1, 2.5, True, "shm", "true", "12", "/tmp/a b.csv", "2ms", [1, 2], '"x"'])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(1, 2.5, True, "shm", "true", "12", "/tmp/a b.csv", "2ms", [1, 2], '"x"'),
+        *(math.inf, -math.inf, 1e300, ["\U0001f600 \x7f\n\\"], '"\U0001f600"', "2024-02-29"),
+        *(date(2024, 2, 29), time(1, 2, 3), datetime(2024, 2, 29, 1, 2), datetime(2024, 2, 29, tzinfo=UTC)),
+        *([{"to": date(2024, 2, 29)}], {"a b": {"c": [1.5, "x"]}, "": {}}),
+    ],
+)
 def test_a_value_is_read_back_as_it_was(value: Any) -> None:
     assert parse_override(f"deploy.key={toml_text(value)}") == (("deploy", "key"), value)
+
+
+@pytest.mark.parametrize("value", [Path("a b.csv"), Path("12"), timedelta(days=400, microseconds=3)])
+def test_a_path_and_a_duration_are_text_that_means_them(value: Any) -> None:
+    _, text = parse_override(f"deploy.key={toml_text(value)}")
+    assert convert(text, type(value), Path()) == value
+
+
+def test_no_number_is_read_back_as_no_number() -> None:
+    _, value = parse_override(f"deploy.key={toml_text(math.nan)}")
+    assert math.isnan(value)
+
+
+def test_the_keys_of_a_table_vary_together_whatever_they_are_called() -> None:
+    among = dimensions(vary={"actors.a.window": [{"a b": 1, "c": date(2024, 2, 29)}]})
+    paths = [parse_override(text)[0] for text in baseline(among).sets()]
+    assert [path[2:] for path in paths if path[0] == "actors"] == [("window", "a b"), ("window", "c")]
 
 
 def test_a_table_shows_what_differs_from_the_deployment_and_no_seeds() -> None:
@@ -166,6 +195,12 @@ def test_a_table_shows_what_differs_from_the_deployment_and_no_seeds() -> None:
         "deploy.testing.seed=4",
         "deploy.pipelining=false",
     ]
+
+
+def test_a_table_shows_values_as_toml_has_them() -> None:
+    chosen = {"a": {"a": [{"to": date(2024, 2, 29)}]}, "b": {"b": Path("12")}, "c": {"c": "12", "d": 1.5}}
+    deployment = Deployment(1, chosen)
+    assert [deployment.cell(name) for name in chosen] == ["[{to = 2024-02-29}]", "12", "12 1.5"]
 
 
 def test_who_merges_is_varied_only_where_an_input_is_in_timestamp_order() -> None:

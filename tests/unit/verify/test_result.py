@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,17 @@ def test_json_has_everything() -> None:
     (run,) = found["runs"]
     assert run["settings"] == {"deploy.workers": 3}
     assert (run["difference"]["row"], run["difference"]["found"], run["error"]) == (7, "b", None)
+
+
+def test_values_that_json_does_not_have_are_text_in_it() -> None:
+    values = {"at": date(2024, 2, 29), "path": Path("12"), "every": timedelta(seconds=1), "limit": math.inf}
+    chosen = {"key": {f"actors.a.{name}": value for name, value in values.items()}}
+    chosen["cases"] = {"actors.a.cases": [{"to": date(2024, 2, 29)}, True, 1.5]}
+    found = verified(Outcome(Deployment(1, chosen), "run 1", 1.0)).as_json()
+    assert json.loads(json.dumps(found, allow_nan=False))["runs"][0]["settings"] == {
+        "actors.a.at": "2024-02-29",
+        "actors.a.path": "12",
+        "actors.a.every": "1000000us",
+        "actors.a.limit": "inf",
+        "actors.a.cases": [{"to": "2024-02-29"}, True, 1.5],
+    }

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from actorstream.errors import ConfigurationError
+from actorstream.topology.builder import Topology
 from actorstream.verify.launches import Ran, add_files
 from actorstream.verify.sinks import SinkOutput
-from actorstream.verify.verify import first_difference
+from actorstream.verify.verify import first_difference, verify
 
 SETTLED = SinkOutput("out", "file", "sequence", "out.csv", header=True, format="csv")
 DEALT = SinkOutput("out", "file", "multiset", "out.csv", header=True, format="csv")
@@ -60,3 +62,15 @@ def test_a_sink_that_has_written_nothing_differs_from_one_that_has(tmp_path: Pat
     add_files(nothing, EACH, tmp_path / "none" / "out.csv")
     difference = first_difference([EACH], expected, nothing)
     assert difference is not None and difference.expected == "1"
+
+
+def test_a_value_that_no_setting_can_have_is_refused_before_the_first_run() -> None:
+    topology = Topology("never-run")
+    topology.source([{"n": 1}], name="rows").collect("out")
+    vary = {"actors.rows.count": [None, 1], "actors.out.what": [{"a": [object]}]}
+    with pytest.raises(ConfigurationError) as caught:
+        verify(topology, vary=vary)
+    assert [(each.where, each.message[:9]) for each in caught.value.problems] == [
+        ("vary actors.rows.count", "has None"),
+        ("vary actors.out.what", "has {'a':"),
+    ]
