@@ -130,6 +130,14 @@ class EventRows:
 
     def seek(self, positions: dict[str, int]) -> None:
         """See `Source.seek`."""
+        if self._rereads(positions):
+            name = type(self._source).__name__
+            what = (
+                f"{name} has its own `read` and no `seek`, so it cannot go on behind the rows that were read"
+            )
+            allowed = "a source that overrides `position` and `seek`, too"
+            hint = "`seek` may do nothing if rows never come again; or start anew without --resume"
+            raise ConfigurationError(Problem("its position", what, allowed, hint))
         self._to_skip = max((positions.get(name, 0) for name in self._source._opened or []), default=0)
         self._reader, self._places, self.rows = None, None, self._to_skip
 
@@ -157,6 +165,15 @@ class EventRows:
         self.held = None
         if held and self._reader is None:
             self.held = self._source.kept_position()
+
+    def _rereads(self, positions: Mapping[str, int]) -> bool:
+        """Whether a source without `events`, the only rows that can be passed over, has read some or does not say how many."""
+        source = self._source
+        if _is_own(source, "events"):
+            return False
+        if _is_own(source, "position"):
+            return any(positions.values())
+        return bool(source.share if source._opened is None else source._opened)
 
     def _seeks(self) -> bool:
         """Whether the source goes back by itself, though its rows come from `events`."""

@@ -56,8 +56,9 @@ class Source(Actor):
 
     A source that is split over replicas overrides `partitions` and `open`. After a failure `events` starts again
     and the rows that were read before are skipped, so it must repeat the same rows; a source that can begin in
-    the middle overrides `seek`, and yields a `Position` between its rows (or overrides `position`). `on_start`
-    and `on_stop` are called in the worker before the first and after the last read.
+    the middle overrides `seek`, and yields a `Position` between its rows (or overrides `position`). A source with
+    its own `read` overrides both; `--resume` refuses it otherwise. `on_start` and `on_stop` are called in the worker
+    before the first and after the last read.
 
     Keys that every source has unless its own constructor says otherwise: `event` ("module:Class") or
     `schema` (field name -> type); `event_time` (the field that is the event time) and `time_unit` (s, ms,
@@ -175,7 +176,7 @@ class Source(Actor):
 
     def seek(self, positions: dict[str, int]) -> None:
         """Goes on after the row at which `position` answered `positions`. Before the first `read`, after
-        `open`."""
+        `open`. ConfigurationError: rows were read, and neither `events` nor this method is overridden."""
         self._event_rows.seek(positions)
 
     def kept_position(self) -> Mapping[str, Any]:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
 
 FORMATS = ("csv", "jsonl", "text", "parquet")
+MOST_FILES = 100_000
+"""Of a stream: as many names of five digits are in the order of their numbers."""
 
 
 class PartError(Exception):
-    """Rows that cannot be written as a part: out of order, or without a time."""
+    """Rows that cannot be written as a part: out of order, without a time, or of a file whose number has no name."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,12 @@ def write_part(
     folder: Path, number: int, batches: Iterable[Any], how: FileFormat, event_time: str | None
 ) -> Part | None:
     """Writes the record batches as the file of this number, and returns what it holds; None if they have no row.
-    PartError: times descend, or one is missing."""
+    PartError: times descend, or one is missing, or the number is too large."""
+    if not 0 <= number < MOST_FILES:
+        raise PartError(
+            f"{folder.name}: a row lies in file {number}; allowed: 0 to {MOST_FILES - 1}, since sources read files in the order "
+            "of their names: let each file have more rows"
+        )
     name = f"part-{number:05d}{how.ending}"
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{name}.{os.getpid()}.tmp"

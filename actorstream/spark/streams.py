@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from actorstream.spark.parts import FileFormat
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.spark.parts import MOST_FILES, FileFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,7 +29,7 @@ class StreamBlocks:
     Args:
         name: its folder.
         make: called in a task.
-        blocks: how many there are.
+        blocks: how many there are, at most 100,000. ConfigurationError: there are more.
         event_time: the field that is the event time; None: a table without one.
     """
 
@@ -37,6 +38,12 @@ class StreamBlocks:
     blocks: int
     event_time: str | None = None
     how: FileFormat = field(default_factory=lambda: FileFormat("csv"))
+
+    def __post_init__(self) -> None:
+        if self.blocks > MOST_FILES:
+            what = f"are {self.blocks:,}, each of them a file"
+            why = "sources read files in the order of their names: make fewer and larger blocks"
+            raise ConfigurationError(Problem(f"blocks of {self.name!r}", what, f"0 to {MOST_FILES:,}", why))
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Calls(Source):
         rows = min(max_rows, PART - first)
         if self.count is not None:
             rows = min(rows, self.count - self.next_row)
-        if rows <= 0:
+        if self._opened == [] or rows <= 0:
             return None
         passes, at = divmod(part, self.kept)
         batch = {name: values[first : first + rows] for name, values in self.made[at].items()}
@@ -109,6 +109,9 @@ class Calls(Source):
 
     def position(self) -> dict[str, int]:
         return dict.fromkeys(self.partitions(), self.next_row)
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self.next_row = max(positions.values(), default=0)
 
 
 def write(path: Path, count: int, seed: int) -> None:

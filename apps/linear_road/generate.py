@@ -62,7 +62,8 @@ class Reports(Source):
         self.ends = NO_MORE if hours is None else int(hours * HOUR)
         self.kept = kept
         self.mine: list[Shard] = []
-        self.turn = 0
+        self.going: list[Shard] = []
+        """Those of `mine` that have not ended."""
 
     def partitions(self) -> list[str]:
         return [f"shard-{shard}" for shard in range(self.shards)]
@@ -70,16 +71,17 @@ class Reports(Source):
     def open(self, partitions: list[str]) -> None:
         numbers = [int(name.removeprefix("shard-")) for name in partitions]
         self.mine = [Shard(self, number) for number in numbers]
+        self.going = list(self.mine)
 
     def read(self, max_rows: int) -> Batch | None:
         """The rows of one shard; of several the one that is furthest behind in time goes first."""
-        while self.mine:
-            shard = min(self.mine, key=lambda each: each.time)
+        while self.going:
+            shard = min(self.going, key=lambda each: each.time)
             columns = shard.read(max_rows)
             if columns is not None:
                 self.origin, self.row = shard.number, shard.row - len(columns["time"])
                 return Batch.of_columns(Report, columns)
-            self.mine.remove(shard)
+            self.going.remove(shard)
         return None
 
     def position(self) -> dict[str, int]:

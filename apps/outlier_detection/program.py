@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from actorstream.dgs import Program, Tag, Tags, everything, keyed
 from apps.outlier_detection.events import CATEGORICAL, Check, Connection, Outlier
 from apps.outlier_detection.model import Itemset, Model, Parameters, Sums
 
+Count = Annotated[int, Meta(ge=1, description="a whole number from 1")]
 CONTINUOUS = tuple(
     name for name in Connection.__struct_fields__ if name not in {"row", "ts_ms", "label", *CATEGORICAL}
 )
@@ -46,11 +48,11 @@ class OutlierDetection(Program):
         self,
         streams: int = 4,
         support: int = 10,
-        level: int = 2,
+        level: Count = 2,
         tau: float = 1.96,
         delta: float = 0.3,
         factor: float = 10.0,
-        window: int = 40,
+        window: Count = 40,
         at_end: bool = True,
     ) -> None:
         self.tags = {

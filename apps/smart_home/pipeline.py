@@ -39,8 +39,8 @@ def pipeline(
     """The measurements of `generate.write`, by (time, house); a file has `file_seconds` of them.
 
     With `input` those of a file or folder in the layout of DEBS 2014 (id, timestamp, value, property, plug, household,
-    house; no header) instead, by (timestamp, id). Rows that do not parse, that measure neither work nor load, or whose id
-    was there before are dropped."""
+    house; no header) instead, by (timestamp, id). Rows that do not parse or that measure neither work nor load are dropped. Of
+    rows with the same id the first one by time is kept, of these the one with the least value, then the other fields."""
     from pyspark.sql import functions as f
 
     def house(number: int) -> Iterator[Any]:
@@ -64,6 +64,9 @@ def pipeline(
 
 
 def cleaned(spark: SparkSession, path: Path) -> DataFrame:
-    """The rows of files of DEBS 2014 that can be used, each once."""
-    read = spark.read.csv(str(path), schema=RAW, mode="DROPMALFORMED")
-    return read.dropna().where("property in (0, 1)").dropDuplicates(["id"])
+    """The rows of files of DEBS 2014 that can be used, each once. Spark has no order of rows, so their fields decide."""
+    from pyspark.sql import functions as f
+
+    read = spark.read.csv(str(path), schema=RAW, mode="DROPMALFORMED").dropna().where("property in (0, 1)")
+    fields = [name for name in read.columns if name != "id"]
+    return read.groupBy("id").agg(f.min(f.struct(*fields)).alias("row")).select("id", "row.*")

@@ -119,12 +119,16 @@ def clicks(number: int, seed: int, span: int = CLICKS_SPAN) -> Columns:
     }
 
 
+def rows_in(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
 def parts(make: Callable[[int, int], Columns], rows: int, seed: int) -> Iterator[Columns]:
     """As many parts as `rows` rows need, the last one cut."""
     number = 0
     while rows:
         columns = make(number, seed)
-        most = len(next(iter(columns.values())))
+        most = rows_in(columns)
         yield {name: values[:rows] for name, values in columns.items()}
         rows -= min(rows, most)
         number += 1
@@ -165,13 +169,11 @@ class Repeated(Source):
     def read(self, max_rows: int) -> Batch | None:
         if self.count is not None:
             max_rows = min(max_rows, self.count - self.next_row)
-        if max_rows <= 0:
+        if self._opened == [] or max_rows <= 0:
             return None
-        if not self.made:
-            self.made = [self.make(number, self.seed, self.span) for number in range(self.kept)]
         passes, at = divmod(self.part, self.kept)
-        columns = self.made[at]
-        whole = len(next(iter(columns.values())))
+        columns = self._kept_parts()[at]
+        whole = rows_in(columns)
         first, end = self.first, min(self.first + max_rows, whole)
         moved = passes * self.kept
         batch = {name: values[first:end] for name, values in columns.items()}
@@ -183,6 +185,21 @@ class Repeated(Source):
 
     def position(self) -> dict[str, int]:
         return dict.fromkeys(self.partitions(), self.next_row)
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self.next_row = max(positions.values(), default=0)
+        sizes = [rows_in(columns) for columns in self._kept_parts()]
+        passes, self.first = divmod(self.next_row, sum(sizes))
+        self.part = passes * self.kept
+        for size in sizes:
+            if self.first < size:
+                break
+            self.part, self.first = self.part + 1, self.first - size
+
+    def _kept_parts(self) -> list[Columns]:
+        if not self.made:
+            self.made = [self.make(number, self.seed, self.span) for number in range(self.kept)]
+        return self.made
 
 
 class StoreSales(Repeated):

@@ -163,7 +163,7 @@ def q15(sales: Iterable[Row], items: Table) -> Found:
     days: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for row in sales:
         category = items.get(row["ss_item_sk"])
-        if row["ss_store_sk"] == STORES[0] and category is not None:
+        if row["ss_store_sk"] == STORES[0] and category is not None and row["ss_net_paid"] is not None:
             days[category][row["ss_sold_date_sk"]] += row["ss_net_paid"]
     found = []
     for category, sums in sorted(days.items()):

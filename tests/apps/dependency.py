@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,11 @@ def outputs(program: Program, inputs: Sequence[InputStream], batches: bool) -> d
     return found
 
 
-def read_all(source: Any, max_rows: int) -> dict[int, list[Event]]:
-    """Partition -> the events that a source makes of it, read so many at once."""
+def read_all(source: Any, max_rows: int, behind: Mapping[str, int] | None = None) -> dict[int, list[Event]]:
+    """Partition -> the events that a source makes of it, read so many at once; only those `behind` a position."""
     source.open(source.partitions())
+    if behind is not None:
+        source.seek(behind)
     found: dict[int, list[Batch]] = {}
     while (batch := source.read(max_rows)) is not None:
         found.setdefault(source.origin, []).append(batch)

@@ -13,7 +13,8 @@ import pytest
 
 from actorstream import Batch
 from apps.call_fraud import generate, reference
-from apps.call_fraud.generate import Calls, write
+from apps.call_fraud.generate import PART, Calls, write
+from tests.apps.dependency import read_all
 from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,18 @@ def test_generated_calls_do_not_depend_on_how_many_are_read_at_once() -> None:
     times = [call.time for call in calls]
     assert times == sorted(times)
     assert len({call.area for call in calls}) == len(generate.AREAS)
+
+
+def test_a_source_goes_on_where_it_was_and_without_a_partition_it_reads_nothing() -> None:
+    def generated() -> Calls:
+        return Calls(count=20_000, kept=2)
+
+    whole = read_all(generated(), 4096)[0]
+    for row in (1, PART, PART + 5, 2 * PART + 100):
+        assert read_all(generated(), 777, {"0": row}) == {0: whole[row:]}
+    source = generated()
+    source.open([])
+    assert source.read(10) is None
 
 
 def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:

@@ -121,6 +121,21 @@ def test_a_source_goes_on_behind_the_position_that_it_is_set_to() -> None:
     assert list(zip(*(batch[name].tolist() for name in FIELDS))) == whole[1234 : 1234 + batch.rows]
 
 
+def test_a_shard_that_has_ended_is_not_read_again() -> None:
+    def opened() -> Reports:
+        source = Reports(xways=3, shards=2, density=20.0, ramp=60, count=500)
+        source.open(source.partitions())
+        return source
+
+    source = opened()
+    while source.read(100) is not None:
+        kept = source.position()
+    assert kept == {"shard-0": 500, "shard-1": 500}
+    again = opened()
+    again.seek(kept)
+    assert again.read(100) is None
+
+
 @pytest.mark.parametrize(
     "keys", [{"xways": 0}, {"density": -1.0}, {"shards": 2}, {"kept": 45}, {"kept": 0}, {"accidents": -0.1}]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,11 @@ def test_a_query_runs_on_other_data(query: str, tmp_path: Path) -> None:
         for word in ("--set", f"actors.{name}.path={tmp_path / f'{name}.jsonl.gz'}")
     ]
     assert ran(query, tmp_path, *options) == expected(query, tmp_path)
+
+
+def test_a_person_that_registers_twice_in_a_window_is_one_new_user(tmp_path: Path) -> None:
+    rows = gzip.decompress((APP / "data" / "person.jsonl.gz").read_bytes()).splitlines(keepends=True)
+    path = tmp_path / "person.jsonl"
+    path.write_bytes(b"".join(row for each in rows for row in (each, each)))
+    found = ran("q8", tmp_path, "--workers", "2", "--set", f"actors.person.path={path}")
+    assert found == expected("q8", APP / "data")

@@ -19,6 +19,7 @@ from apps.outlier_detection.program import OutlierDetection
 from apps.outlier_detection.reference import Parameters
 from apps.outlier_detection.source import Connections
 from tests.apps.dependency import APPS, as_csv, deployments, launch, outputs, quick
+from tests.apps.launched import command
 
 DATA = APPS / "outlier_detection" / "data"
 CONNECTIONS = DATA / "connections.csv.gz"
@@ -124,3 +125,11 @@ def test_a_launch_with_checks_gives_the_outliers_up_to_the_last_one(
     expected = by_program(connections(), checks)
     found = launch(APPS / "outlier_detection" / "checks.toml", tmp_path, ["outliers"], *options)["outliers"]
     assert found == as_csv(reference.COLUMNS, expected, ordered=True)
+
+
+@pytest.mark.parametrize("key", ["level", "window"])
+def test_a_key_that_must_be_at_least_1_is_checked(key: str) -> None:
+    said = command(
+        "check", APPS / "outlier_detection" / "topology.toml", "--set", f"actors.detect.{key}=0", code=2
+    )
+    assert f"actors.detect.{key}: is 0; allowed: a whole number from 1" in said

@@ -152,3 +152,17 @@ def test_an_input_without_rows_gives_a_header_and_no_rows(tmp_path: Path) -> Non
         "q1", tmp_path / "result.csv", "--set", f"actors.store_sales.path={tmp_path / 'sales.csv'}"
     )
     assert found == b"item_1,item_2,cnt\n"
+
+
+def test_sales_without_a_price_count_in_no_trend(tmp_path: Path) -> None:
+    rows = gzip.decompress((APP / "data" / "store_sales.csv.gz").read_bytes()).decode().splitlines()
+    assert rows[0].endswith(",ss_net_paid")
+    unpaid = [row[: row.rindex(",") + 1] for row in rows[1::3]]
+    (tmp_path / "store_sales.csv.gz").write_bytes(gzip.compress("\n".join([*rows, *unpaid, ""]).encode()))
+    (tmp_path / "item.csv").write_bytes((APP / "data" / "item.csv").read_bytes())
+    found = launch(
+        "q15",
+        tmp_path / "result.csv",
+        *("--set", f"actors.store_sales.path={tmp_path / 'store_sales.csv.gz'}"),
+    )
+    assert found == by_reference("q15", tmp_path) == expected("q15")

@@ -9,7 +9,8 @@ import pytest
 
 from actorstream import Batch
 from apps.tpcx_bb import generate
-from apps.tpcx_bb.generate import DAY, Repeated, StoreSales, WebClickstreams, write
+from apps.tpcx_bb.generate import DAY, Repeated, StoreSales, WebClickstreams, rows_in, write
+from tests.apps.dependency import read_all
 
 DATA = Path(generate.__file__).with_name("data")
 
@@ -31,6 +32,18 @@ def all_rows(source: Repeated, max_rows: int) -> dict[str, list[object]]:
 def test_rows_do_not_depend_on_how_many_are_read_at_once(kind: type[Repeated]) -> None:
     assert all_rows(kind(count=50_000, kept=2), 700) == all_rows(kind(count=50_000, kept=2), 50_000)
     assert all_rows(kind(count=100, seed=1), 100) != all_rows(kind(count=100, seed=2), 100)
+
+
+@pytest.mark.parametrize("kind", [StoreSales, WebClickstreams])
+def test_a_source_goes_on_where_it_was_and_without_a_partition_it_reads_nothing(kind: type[Repeated]) -> None:
+    whole = read_all(kind(count=50_000, kept=2), 4096)[0]
+    ends = np.cumsum([rows_in(kind().make(number, 1, DAY)) for number in range(2)]).tolist()
+    assert ends[1] < 49_000
+    for row in (1, *ends, ends[0] - 1, ends[1] + 1000):
+        assert read_all(kind(count=50_000, kept=2), 777, {"0": row}) == {0: whole[row:]}
+    source = kind(count=10)
+    source.open([])
+    assert source.read(10) is None
 
 
 def test_tickets_follow_each_other_and_have_one_time_and_store() -> None:

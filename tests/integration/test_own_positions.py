@@ -13,7 +13,7 @@ import pytest
 
 from actorstream import Event, Position, Source
 from actorstream.checkpoint.store import CheckpointStore
-from actorstream.errors import WorkerDiedError
+from actorstream.errors import ConfigurationError, OperatorError, WorkerDiedError
 from actorstream.events.batch import Batch
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
@@ -122,6 +122,24 @@ class AwaitedRead(Broker):
         return Batch.of_columns(Row, {"n": [number]})
 
 
+class NoWayBack(Broker):
+    """Its own `read` says how far it is, but nothing takes it back there."""
+
+    outputs: ClassVar = {"default": Row}
+    seek = Source.seek
+
+    def read(self, max_rows: int) -> Batch:
+        number = self.offset = self.offset + 1
+        self.may_die(number)
+        return Batch.of_columns(Row, {"n": [number]})
+
+
+class NoPosition(NoWayBack):
+    """Does not say how far it is, either."""
+
+    position = Source.position
+
+
 def run(source: type[Source], folder: Path, *, resume: bool) -> RunResult:
     topology = Topology("positions")
     state = str(folder / "state")
@@ -149,3 +167,27 @@ def test_a_run_that_was_killed_goes_on_with_each_row_of_a_source_once(
     named = issubclass(source, Named)
     assert len(rows) >= ENOUGH / 2
     assert rows == [number for number in range(1, rows[-1] + 1) if not named or number % 3]
+
+
+@pytest.mark.parametrize("source", [NoWayBack, NoPosition], ids=lambda each: each.__name__)
+def test_a_source_with_its_own_read_that_cannot_go_back_is_refused(
+    source: type[Source], tmp_path: Path
+) -> None:
+    with pytest.raises(WorkerDiedError):
+        run(source, tmp_path, resume=False)
+    text = (
+        rf"'source' .* its position: {source.__name__} has its own `read` and no `seek`, so it cannot go on"
+    )
+    with pytest.raises(OperatorError, match=text):
+        run(source, tmp_path, resume=True)
+
+
+def test_a_source_with_its_own_read_goes_on_without_a_seek_if_it_has_read_nothing(tmp_path: Path) -> None:
+    def goes_on(source: Source, partitions: list[str]) -> None:
+        source.open(partitions)
+        source.take_back(source.kept_position())
+
+    goes_on(NoWayBack(str(tmp_path)), ["0"])
+    goes_on(NoPosition(str(tmp_path)), [])
+    with pytest.raises(ConfigurationError, match="has its own `read` and no `seek`"):
+        goes_on(NoPosition(str(tmp_path)), ["0"])

@@ -166,7 +166,7 @@ def test_smart_home_has_the_file_of_the_generator(spark: Any, tmp_path: Path) ->
 
 def test_real_measurements_are_cleaned_and_put_in_order(spark: Any, tmp_path: Path) -> None:
     raw = [
-        "3,20,1.5,1,0,0,0",
+        "3,21,0.5,1,0,0,0",
         "1,10,2.5,1,1,0,0",
         "3,20,1.5,1,0,0,0",
         "x,y",

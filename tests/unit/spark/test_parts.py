@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from actorstream.spark.parts import FileFormat, Part, PartError, write_part
+from actorstream.errors import ConfigurationError
+from actorstream.spark.parts import MOST_FILES, FileFormat, Part, PartError, write_part
+from actorstream.spark.streams import StreamBlocks
 
 
 def rows(*times: int | None) -> Any:
@@ -75,3 +77,20 @@ def test_rows_out_of_order_or_without_a_time_leave_no_file(
 def test_a_part_without_rows_is_no_file(tmp_path: Path) -> None:
     assert write_part(tmp_path, 0, [rows()], FileFormat("csv"), "ts") is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [-1, MOST_FILES])
+def test_a_file_whose_name_would_not_be_in_the_order_of_its_number_is_refused(
+    tmp_path: Path, number: int
+) -> None:
+    with pytest.raises(
+        PartError, match=rf"{tmp_path.name}: a row lies in file {number}; allowed: 0 to 99999"
+    ):
+        write_part(tmp_path, number, [rows(1)], FileFormat("csv"), "ts")
+    write_part(tmp_path, MOST_FILES - 1, [rows(1)], FileFormat("csv"), "ts")
+    assert [path.name for path in tmp_path.iterdir()] == ["part-99999.csv"]
+
+
+def test_a_stream_of_more_blocks_than_files_have_names_is_refused_before_it_is_written() -> None:
+    with pytest.raises(ConfigurationError, match=r"blocks of 'many': are 100,001, .*; allowed: 0 to 100,000"):
+        StreamBlocks("many", lambda block: [rows(block)], MOST_FILES + 1)
