@@ -59,12 +59,11 @@ class RuleFraud(Program):
         if tag.name == "rule":
             return NotImplemented
         values = batch["value"]
-        if int(values.view(np.uint64).max()) * batch.rows < 1 << 63:  # none is negative, and the sum fits
-            state.sum += int(values.sum())
-        else:  # NumPy's sum might wrap; those of the halves cannot
-            state.sum += (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
-        # NumPy divides twice as fast as it takes moduli; where the product wraps, the difference wraps back
-        found = np.flatnonzero(values - values // MODULUS * MODULUS == state.suspicious)
+        state.sum += int(values.sum())
+        off = (
+            values - state.suspicious
+        )  # a multiple of 1000 for a fraud: NumPy divides twice as fast as it takes moduli
+        found = np.flatnonzero(off // MODULUS * MODULUS == off)
         if len(found):
             streams, times = batch["stream"], batch["ts"]
             for row in found.tolist():  # few: as events they cost a fifth of what a small batch does

@@ -79,19 +79,6 @@ def test_the_latest_rule_and_its_aggregate_say_what_a_fraud_is() -> None:
     assert frauds == [("a", 1, 3000), ("a", 3, 12), ("a", 3, 1012)]
 
 
-@pytest.mark.parametrize("batches", [False, True])
-def test_large_transactions_are_added_and_judged_exactly_however_many_at_once(batches: bool) -> None:
-    least = -(2**63)  # modulo 1000 it is 192
-    transactions = [
-        {"stream": name, "ts": "1", "value": str(value)}
-        for name, value in (("a", 2**63 - 1), ("a", 2**63 - 1), ("a", 2**63 - 1), ("b", least), ("b", 7))
-    ]
-    rules = [{"ts": "0", "value": "192"}, {"ts": "2", "value": "0"}]
-    aggregates, frauds = by_program(transactions, rules, batches)
-    assert aggregates == [(0, 0), (2, 2**64 + 4)]
-    assert frauds == [("b", 1, least)]
-
-
 def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
     generate.write(tmp_path, 4, 20, 100, 1)
     for name in ("transactions.csv.gz", "rules.csv"):

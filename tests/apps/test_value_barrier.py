@@ -75,15 +75,6 @@ def test_a_value_at_the_time_of_a_barrier_belongs_to_the_next_window() -> None:
     ]
 
 
-@pytest.mark.parametrize("batches", [False, True])
-def test_large_values_are_added_exactly_however_many_at_once(batches: bool) -> None:
-    values = [
-        {"stream": name, "ts": "1", "value": str(value)}
-        for name, value in (("a", 2**62), ("a", 2**62), ("a", 2**62), ("b", -5))
-    ]
-    assert by_program(values, [{"ts": "2"}], batches) == [(2, 3 * 2**62 - 5, 4)]
-
-
 def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
     generate.write(tmp_path, 4, 20, 100, 1)
     for name in ("values.csv.gz", "barriers.csv"):
