@@ -104,6 +104,22 @@ def test_every_operator_and_chain_is_measured_and_nothing_is_left_behind(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["profile.toml", "topology.toml"]
 
 
+@sampled("format", ["iceberg", "parquet", "delta"], quick=2)
+def test_a_table_is_not_written_while_its_topology_is_profiled(tmp_path: Path, format: str) -> None:
+    (tmp_path / "there").mkdir()
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/there/catalog.db"}
+    keys = ['type = "spark-sink"', f'format = "{format}"']
+    if format == "iceberg":
+        keys += ['table = "db.sums"', f'catalog = {{ type = "sql", uri = "{catalog["uri"]}" }}']
+    file = tmp_path / "topology.toml"
+    file.write_text(
+        TOPOLOGY.replace('type = "csv-sink"', "\n".join(keys)).replace("out/sums.csv", "there/sums")
+    )
+    made = profiled(file, tmp_path)
+    assert made.operators["file"].batches[0].execute_ns["p50"] > 0
+    assert not list((tmp_path / "there").iterdir()), "nor is there a catalog"
+
+
 def test_numbers_that_cannot_be_are_named_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
