@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,15 +37,23 @@ def quiet(graph: Graph) -> Graph:
     return Graph(graph.name, actors, graph.edges, graph.file, graph.root)
 
 
-def changed_keys(graph: Graph, names: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
-    """Keys of actors that are other than in the topology: a built-in source has no pace and no count, a file goes to `folder`."""
+def changed_keys(
+    graph: Graph,
+    names: Sequence[str],
+    folder: Path,
+    replicas: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, dict[str, Any]]:
+    """Keys of actors that are other than in the topology: a built-in source has no pace and no count, a file goes to `folder`.
+
+    `replicas`: of actors that have several. Their path is another one: one replica writes a file, several a folder of files."""
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         actor = graph.actors[name]
         if actor.role == "source" and ":" not in actor.type_name:
             found[name] = {key: None for key in ("rate", "count") if key in actor.keys}
         elif actor.role == "sink" and "path" in actor.keys:
-            found[name] = {"path": folder / Path(str(actor.keys["path"])).name}
+            parts = ".parts" if replicas.get(name, 1) > 1 else ""
+            found[name] = {"path": folder / f"{name}{parts}.{Path(str(actor.keys['path'])).name}"}
             if actor.type_name == "spark-sink":
                 found[name] |= FOLDER
     return found

@@ -7,7 +7,7 @@ section 3.1).
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,7 +227,10 @@ class Profiler:
             return found, 1.0
         several = {actor.name: 2 for actor in actors if actor.replicas > 1 or actor.auto}
         names = list(self.graph.actors)
-        changed = endless(self.graph, names, changed_keys(self.graph, names, folder))
+
+        def changed(replicas: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+            return endless(self.graph, names, changed_keys(self.graph, names, folder, replicas))
+
         runs = WholeRuns(self.graph, changed, self._fed, self.deploy, self._cores, WHOLE * self.seconds)
         self.tell("measuring the whole topology on one core")
         # The first run is not counted: it gets memory from the machine, which takes time.
