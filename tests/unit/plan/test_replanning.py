@@ -99,6 +99,26 @@ def test_a_profile_that_has_changed_since_is_not_compared_with(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ('type = "map"', 'type = "mop"'),
+        ('"word + 2"', '"wird + 2"'),
+        ("[actors.sink]", "[actors.sinks]"),
+        ("[actors", "[[actors"),
+    ],
+)
+def test_a_topology_that_was_edited_during_the_run_is_not_compared_with(
+    tmp_path: Path, good: str, bad: str
+) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(2))
+    file = tmp_path / "topology.toml"
+    said = report(made, dict.fromkeys(made.graph.actors, 1.0))
+    assert compared(made, said, file) is not None
+    file.write_text(file.read_text().replace(good, bad, 1))
+    assert compared(made, said, file) is None
+
+
 def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Path) -> None:
     made = job(tmp_path, 100.0, 1000.0, machine(1))
     actors = report(made, dict.fromkeys(made.graph.actors, 10.0))["actors"]
