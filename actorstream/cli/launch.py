@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
     from actorstream.launch.run import RunResult
     from actorstream.plan.job import Job
+    from actorstream.plan.replanning import PlanComparison
     from actorstream.plan.rlas_inputs import RankHosts
     from actorstream.topology.findings import HostFindings
 
@@ -178,10 +179,9 @@ def launch(
     finally:
         for progress in shown:
             progress.stop()
-    lines = compare_plan(job, result, topology, set or [], replan)
+    found = compare_plan(job, result, topology, set or [])
     status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
-    for line in lines if not quiet else ():
-        print(line, file=sys.stderr)
+    tell_comparison(found, replan, quiet=quiet)
     return status
 
 
@@ -190,33 +190,40 @@ def compare_plan(
     result: RunResult,
     topology: Path,
     sets: Sequence[str],
-    replan: Path | None,
     hosts: RankHosts | None = None,
     findings: HostFindings | None = None,
-) -> list[str]:
-    """Compares the run with its plan, if that was made from a model; the lines that say what came out. `hosts`: of its ranks.
-    `findings`: of this host."""
+) -> PlanComparison | None:
+    """Compares the run with its plan, and puts what came out into its report. None: the plan was not made from a model, or from
+    which has changed. `hosts`: of its ranks. `findings`: of this host."""
+    if job.plan.model is None:
+        return None
+    from actorstream.plan.compile import compared
+    from actorstream.plan.replanning import as_json
+
+    found = compared(job, result.report, topology, sets, hosts, findings)
+    if found is not None:
+        result.report["model"] = as_json(found)
+    return found
+
+
+def tell_comparison(found: PlanComparison | None, replan: Path | None, *, quiet: bool) -> None:
+    """Says what came out of a comparison, and writes the plan that is to be written. RunError: it cannot be."""
     from actorstream.cli.output_file import write_output
 
     lines: list[str] = []
-    if job.plan.model is not None:
-        from actorstream.plan.compile import compared
-        from actorstream.plan.replanning import as_json, described
+    if found is not None:
+        from actorstream.plan.replanning import described
 
-        found = compared(job, result.report, topology, sets, hosts, findings)
-        if found is not None:
-            result.report["model"] = as_json(found)
-            lines = described(found)
-            if replan is not None:
-                write_output(replan, found.plan.saved(), "--replan")
-                return [
-                    *lines,
-                    f"wrote {replan}: {'another plan' if found.is_other else 'the plan of this run'}",
-                ]
-            return lines
-    if replan is not None:
-        lines.append(f"{replan} is not written: profile or machine have changed since the run began")
-    return lines
+        lines = described(found)
+    if replan is not None and found is not None:
+        write_output(replan, found.plan.saved(), "--replan")
+        lines.append(f"wrote {replan}: {'another plan' if found.is_other else 'the plan of this run'}")
+    elif replan is not None:
+        lines.append(
+            f"{replan} is not written: topology, profile or machine have changed since the run began"
+        )
+    for line in lines if not quiet else ():
+        print(line, file=sys.stderr)
 
 
 def told(result: RunResult, processes: int, *, report: Path | None, quiet: bool, json_: bool) -> int:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.cli.launch import compare_plan, terminated_early, told
+from actorstream.cli.launch import compare_plan, tell_comparison, terminated_early, told
 from actorstream.cli.main import DONE, FAILED, exit_code
 from actorstream.cli.output_file import check_output
 from actorstream.control.interrupted import Interrupted
@@ -106,10 +106,9 @@ def launch_rank(
             if text and not assembly.shares_output:
                 print(f"actorstream: {text}", file=sys.stderr)
         else:
-            lines = compare_plan(job, result, files.topology, files.sets, replan, rank.hosts, rank.findings)
+            found = compare_plan(job, result, files.topology, files.sets, rank.hosts, rank.findings)
             status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
-            for line in lines if not quiet else ():
-                print(line, file=sys.stderr)
+            tell_comparison(found, replan, quiet=quiet)
     except BaseException as error:
         for progress in shown:
             progress.stop()

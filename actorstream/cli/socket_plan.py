@@ -34,7 +34,7 @@ def show_socket_plan(
     from actorstream.drawing.svg import svg as drawn
     from actorstream.drawing.text import mermaid as flowchart
     from actorstream.errors import ConfigurationError
-    from actorstream.placement.rlas import dataflow_of, plan, planned_rows
+    from actorstream.placement.rlas import dataflow_of, fastest_plan, planned_rows
     from actorstream.plan.fuse import fusible
     from actorstream.plan.rlas_plan import program_problems
 
@@ -43,9 +43,15 @@ def show_socket_plan(
     model = read_machine_model(machine)
     costs = read_profile(graph, topology, profile)
     direct = fusible if deploy.pipelining else None
-    dataflow = dataflow_of(graph, direct=direct, scale=not as_written)
-    made = plan(
-        dataflow, model, costs, msgspec.structs.replace(options, rows=planned_rows(deploy.batch_size))
+    scale = not as_written
+    # Calls save hand-overs, and keep an operator at as many replicas as its source or sink has.
+    chained = dataflow_of(graph, direct=direct, scale=scale)
+    apart = dataflow_of(graph, direct=direct, scale=scale, apart=True)
+    dataflow, made = fastest_plan(
+        [chained] if apart == chained else [chained, apart],
+        model,
+        costs,
+        msgspec.structs.replace(options, rows=planned_rows(deploy.batch_size)),
     )
     if json_:
         print(json.dumps(as_json(made), indent=2))

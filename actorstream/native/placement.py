@@ -78,7 +78,8 @@ class PlacementProblem:
 
     def peak(self, places: Sequence[int]) -> float:
         """The highest load of a placement, relative to what there is."""
-        return float(lib.as_placement_evaluate(self._problem, self._placed(places)[1], self._loads_pointer))
+        _array, pointer = self._placed(places)  # its memory lives as long as the name
+        return float(lib.as_placement_evaluate(self._problem, pointer, self._loads_pointer))
 
     def loads(self, places: Sequence[int]) -> tuple[Doubles, Doubles, Doubles, Doubles]:
         """Seconds of each group; seconds and bytes of memory traffic of each socket; bytes from socket to socket."""

@@ -180,19 +180,20 @@ def compared(
     hosts: RankHosts | None = None,
     findings: HostFindings | None = None,
 ) -> PlanComparison | None:
-    """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
-    what they were. `hosts`: of its ranks. `findings`: of this host."""
+    """What the report of a run of `job` says of its plan; None: it was not made from a model, or topology, profile or machine are
+    not what they were when it was made. `hosts`: of its ranks. `findings`: of this host."""
     plan = job.plan
+    mine = [each for each in sets if not each.startswith("deploy.")]
     try:
         inputs = inputs_of_plan(plan, hosts)
+        graph_of = partial(_graph_of, load_topology(topology, mine), plan.deploy, findings=findings)
+        if graph_of(plan.counts()).fingerprint != plan.graph:
+            return None
+        from actorstream.plan.replanning import compare
+
+        return compare(plan, job.graph, report, inputs, graph_of)
     except ConfigurationError:
         return None
-    mine = [each for each in sets if not each.startswith("deploy.")]
-    spec = load_topology(topology, mine)
-    graph_of = partial(_graph_of, spec, plan.deploy, findings=findings)
-    from actorstream.plan.replanning import compare
-
-    return compare(plan, job.graph, report, inputs, graph_of)
 
 
 def check_replan(job: Job, where: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actorstream.plan.rlas_inputs import RlasInputs
     from actorstream.plan.rlas_plan import GraphOf
     from actorstream.topology.graph import Graph
-    from actorstream.topology.plan import ExecutionPlan
+    from actorstream.topology.plan import ExecutionPlan, PlanModel
 
 NEARLY = 0.02
 WORTH = 1.05
@@ -77,9 +77,17 @@ def compare(
         costs,
         now,
         max(best, now),
-        execution_plan(chosen, measured, plan.deploy) if is_other else plan,
+        _of_files(execution_plan(chosen, measured, plan.deploy), plan.model) if is_other else plan,
         is_other,
     )
+
+
+def _of_files(made: ExecutionPlan, before: PlanModel) -> ExecutionPlan:
+    """The plan as one of the same profile. The measured costs are in no file, so that a run of it could not be compared: it
+    begins from that profile and measures anew."""
+    assert made.model is not None
+    model = msgspec.structs.replace(made.model, profile=before.profile)
+    return msgspec.structs.replace(made, model=model)
 
 
 def measured_profile(

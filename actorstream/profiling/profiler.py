@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actorstream.connectors.null import NullSink
-from actorstream.connectors.source import Source
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.errors import ActorstreamError
 from actorstream.placement.rlas import (
@@ -29,6 +27,7 @@ from actorstream.placement.rlas import (
 from actorstream.plan.event_time import listeners
 from actorstream.plan.fuse import fusible
 from actorstream.plan.replanning import measured_selectivities, rows_made, with_selectivities
+from actorstream.profiling.changed_keys import changed_keys, endless, has_repeat, quiet
 from actorstream.profiling.chunks import PERCENTILES, row_costs
 from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
@@ -39,7 +38,6 @@ from actorstream.profiling.stages import (
     alone,
     hop,
     inputs_of,
-    is_table,
     outputs_of,
     stages_of,
 )
@@ -66,13 +64,12 @@ from actorstream.profiling.together import (
 from actorstream.profiling.watch import Watched, watch, watch_hop
 from actorstream.profiling.whole_runs import WholeRuns, parts_apart
 from actorstream.topology.graph import Graph
-from actorstream.topology.keywords import constructor_keywords
 from actorstream.topology.machine import read_machine
 
 if TYPE_CHECKING:
     from actorstream.profiling.sampling import Sampled
     from actorstream.topology.deploy import DeploySpec
-    from actorstream.topology.graph import Edge, GraphActor
+    from actorstream.topology.graph import Edge
 
 BATCH_SIZES = (64, 1024, 16384)
 ROWS = 200_000
@@ -118,7 +115,7 @@ class Profiler:
         seconds: float = SECONDS,
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
+        self.graph, self.deploy, self.hertz, self.machine = quiet(graph), deploy, hertz, machine
         self._topology = graph.profile_fingerprint
         self.batch_sizes = with_planned(batch_sizes, int(planned_rows(deploy.batch_size)))
         self.rows, self.seconds, self.tell = rows, seconds, tell
@@ -194,7 +191,7 @@ class Profiler:
             self.notes.append(f"{stage.name} is not measured: no row of the sample reaches it")
             return OperatorProfile(batches=[NOTHING], members=members)
         self.tell(f"sampling {stage.name}")
-        changed = self._changed(stage.members, folder)
+        changed = changed_keys(self.graph, stage.members, folder)
         sampled = sample_stage(self.graph, stage, self._samples, self.deploy, changed, self.rows)
         if not members:
             self._samples.update(sampled.samples)
@@ -229,7 +226,11 @@ class Profiler:
             self.notes.append("the topology has a program, so costs are those of operators alone")
             return found, 1.0
         several = {actor.name: 2 for actor in actors if actor.replicas > 1 or actor.auto}
-        changed = self._endless(list(self.graph.actors), self._changed(list(self.graph.actors), folder))
+        names = list(self.graph.actors)
+
+        def changed(replicas: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+            return endless(self.graph, names, changed_keys(self.graph, names, folder, replicas))
+
         runs = WholeRuns(self.graph, changed, self._fed, self.deploy, self._cores, WHOLE * self.seconds)
         self.tell("measuring the whole topology on one core")
         # The first run is not counted: it gets memory from the machine, which takes time.
@@ -333,12 +334,12 @@ class Profiler:
         return {
             name: {"sample": self._samples[name], "passes": 0}
             for name in listeners(self.graph)
-            if _has_repeat(self.graph.actors[name]) and name in self._samples and self._samples[name].rows
+            if has_repeat(self.graph.actors[name]) and name in self._samples and self._samples[name].rows
         }
 
     def _watched(self, stage: Stage, size: int, changed: dict[str, dict[str, Any]]) -> Watched:
         self.tell(f"measuring {stage.name}, {size} rows a batch")
-        small = alone(self.graph, stage, self._samples, changed=self._endless(stage.members, changed))
+        small = alone(self.graph, stage, self._samples, changed=endless(self.graph, stage.members, changed))
         return watch(small, stage, self.deploy, self._cores, batch_size=size, seconds=self.seconds)
 
     def _sample(self, edge: Edge) -> Sample:
@@ -363,50 +364,9 @@ class Profiler:
             if edge.producer == last
         }
 
-    def _endless(
-        self, names: Sequence[str], changed: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, dict[str, Any]]:
-        """The changed keys, with sources that begin again at their end; not those that are read as a table, whose end is waited
-        for."""
-        again = {
-            name: {"repeat": 0}
-            for name in names
-            if _has_repeat(self.graph.actors[name]) and not is_table(self.graph, name)
-        }
-        return {name: {**changed.get(name, {}), **again.get(name, {})} for name in {**changed, **again}}
-
-    def _changed(self, names: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
-        """Keys of its actors that are other than in the topology: a built-in source has no pace and no count, a file goes to a
-        folder of ours."""
-        found: dict[str, dict[str, Any]] = {}
-        for name in names:
-            actor = self.graph.actors[name]
-            if actor.role == "source" and ":" not in actor.type_name:
-                found[name] = {key: None for key in ("rate", "count") if key in actor.keys}
-            elif actor.role == "sink" and "path" in actor.keys:
-                found[name] = {"path": folder / Path(str(actor.keys["path"])).name}
-        return found
-
 
 def with_planned(sizes: Sequence[int], planned: int) -> list[int]:
     """Batch sizes in ascending order, such that what a row costs in `planned` rows and in half as many lies between them."""
     beyond = {planned} if planned > max(sizes) else set()
     below = {planned // 2} if 0 < planned // 2 < min(sizes) else set()
     return sorted({*sizes, *beyond, *below})
-
-
-def _quiet(graph: Graph) -> Graph:
-    """The graph with sinks that take rows and keep nothing in place of those that print."""
-    actors = {
-        name: msgspec.structs.replace(actor, cls=NullSink, keys={})
-        if actor.contract.destination == "console"
-        else actor
-        for name, actor in graph.actors.items()
-    }
-    return Graph(graph.name, actors, graph.edges, graph.file, graph.root)
-
-
-def _has_repeat(actor: GraphActor) -> bool:
-    """Whether a source can be told to begin again at its end."""
-    ours = ":" not in actor.type_name or actor.cls.__init__ is Source.__init__  # type: ignore[misc]
-    return actor.role == "source" and ours and "repeat" in constructor_keywords(actor.cls)[0]

@@ -9,9 +9,14 @@ import numpy as np
 
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.events.batch import Batch
+from actorstream.events.fields import Kind
+from actorstream.events.values import LAST_TIME
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
+
+FARTHEST = 1 << 62
+"""Of event times that are numbers: windows take none beyond."""
 
 
 class Sample:
@@ -52,8 +57,8 @@ class SampleSource(Source):
 
     Args:
         sample: what it gives.
-        passes: how often; 0: without end. Each pass is later than the one before by the time that the sample spans, so
-            event time goes on and nothing is late that was not late in the sample.
+        passes: how often; 0: as often as its event time allows, without end if it has none. Each pass is later than the one
+            before by the time that the sample spans, so event time goes on and nothing is late that was not late in the sample.
     """
 
     clocked: ClassVar[bool] = False
@@ -69,6 +74,9 @@ class SampleSource(Source):
             self.max_out_of_orderness = timedelta(microseconds=-(-slack // 1000))
             self._least = np.minimum.accumulate(times[::-1])[::-1]
             self._span = int(greatest[-1]) - int(times.min()) + 1
+            # Half of the time that is left: windows and intervals of consumers reach beyond their rows.
+            most = 1 + max(latest_time(sample.schema) - int(greatest[-1]), 0) // 2 // self._span
+            self.repeat = min(self.repeat or most, most)
 
     def row_schema(self) -> Schema:
         return self.sample.schema
@@ -100,3 +108,14 @@ class SampleSource(Source):
         ended = self._at == sample.rows
         least = int(self._least[0] if ended else self._least[self._at])
         return least + (self._pass + ended) * self._span
+
+
+def latest_time(schema: Schema) -> int:
+    """The greatest event time that rows of a schema can have, in its unit."""
+    if schema.event_time is None:
+        return FARTHEST
+    field = schema.field(schema.event_time)
+    if field.kind is Kind.DATETIME:
+        return LAST_TIME
+    assert field.dtype is not None  # an integer
+    return min(int(np.iinfo(field.dtype).max), FARTHEST)

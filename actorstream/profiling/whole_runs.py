@@ -3,7 +3,7 @@ core of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +24,14 @@ class WholeRuns:
     """Runs one topology in processes of its own.
 
     Args:
-        changed: actor -> keys that are laid over its own. fed: sources in whose place a sample is given (see `with_replicas`).
+        changed: replicas of the actors that have several -> actor -> keys that are laid over its own.
+        fed: sources in whose place a sample is given (see `with_replicas`).
         seconds: processor time of a run."""
 
     def __init__(
         self,
         graph: Graph,
-        changed: Mapping[str, Mapping[str, Any]],
+        changed: Callable[[Mapping[str, int]], Mapping[str, Mapping[str, Any]]],
         fed: Mapping[str, Mapping[str, Any]],
         deploy: DeploySpec,
         cores: Machine,
@@ -44,7 +45,7 @@ class WholeRuns:
     ) -> tuple[Graph, WholeRun]:
         """On one core, with so many replicas, one of each actor that `counts` does not name; and the graph that ran. `contended`:
         while another core runs a copy."""
-        graph = with_replicas(self._graph, counts, self._changed, self._fed)
+        graph = with_replicas(self._graph, counts, self._changed(counts), self._fed)
         return graph, watch_whole(
             graph, self._deploy, self._cores, seconds=self._seconds, contended=contended
         )
@@ -58,7 +59,7 @@ class WholeRuns:
     ) -> WholeRun:
         """The chain, or member of one, on a core of its own and the other operators on another one, for as many rows as in the
         run on one core. `cpu_ns` is that of its own core."""
-        graph = with_replicas(self._graph, {}, self._changed, self._fed)
+        graph = with_replicas(self._graph, {}, self._changed({}), self._fed)
         # A plan that cuts a chain mostly cuts it at each member, and channels gather larger jumbo tuples than calls.
         seconds = share_of_time(part, costs, run) * self._seconds
         return watch_whole(

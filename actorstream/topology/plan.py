@@ -207,23 +207,32 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
                     "what the workers of its ends say",
                 )
             )
-    found.extend(
-        (f"a chain has the replica {each}", f"0 to {len(replicas) - 1}")
-        for chain in plan.chains
-        for each in chain
-        if each not in replicas
-    )
+    found.extend(_chain_problems(plan))
     if plan.model is not None and plan.model.sockets and len(plan.model.sockets) != plan.deploy.workers:
         found.append(
             (f"names {len(plan.model.sockets)} sockets", f"{plan.deploy.workers}, one for each worker")
         )
     for each in plan.dependencies:
         found.extend(tree_problems(each))
-    found.extend(
-        (f"chains[{number}] has {len(chain)} replicas", f"at most {LONGEST_CHAIN}, as a plan made anew has")
-        for number, chain in enumerate(plan.chains)
-        if len(chain) > LONGEST_CHAIN
-    )
+    return found
+
+
+def _chain_problems(plan: ExecutionPlan) -> list[tuple[str, str]]:
+    """What is wrong with the chains. Their replicas call each other, so they are in one process."""
+    found: list[tuple[str, str]] = []
+    count = len(plan.replicas)
+    for number, chain in enumerate(plan.chains):
+        there = [each for each in chain if 0 <= each < count]
+        workers = sorted({plan.replicas[each].worker for each in there})
+        found += [
+            (f"a chain has the replica {each}", f"0 to {count - 1}") for each in chain if each not in there
+        ]
+        if len(workers) > 1:
+            message = f"chains[{number}] is on the workers {', '.join(map(str, workers))}"
+            found.append((message, "one worker for all replicas of a chain"))
+        if len(chain) > LONGEST_CHAIN:
+            allowed = f"at most {LONGEST_CHAIN}, as a plan made anew has"
+            found.append((f"chains[{number}] has {len(chain)} replicas", allowed))
     return found
 
 
@@ -242,6 +251,11 @@ def _misfits(plan: ExecutionPlan, graph: Graph) -> list[tuple[str, str]]:
         found.append(
             (f"has synchronization plans of so many workers: {trees}", f"{programs}, one for each program")
         )
+    found += [
+        (f"has the replica {replica.name}", "replicas of the topology's actors")
+        for replica in plan.replicas
+        if replica.actor not in graph.actors
+    ]
     first = {replica.name: rank for rank, replica in reversed(list(enumerate(plan.replicas)))}
     found += [
         (

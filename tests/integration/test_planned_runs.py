@@ -90,6 +90,17 @@ def test_a_profile_leads_to_a_run_and_the_run_to_a_plan_for_the_next(
     assert sorted(out.read_text().splitlines()) == expected
 
 
+def test_a_plan_that_cannot_be_written_after_the_run_costs_no_report(
+    deployed: tuple[Path, Path], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topology, deploy = deployed
+    full = ["--replan", "/dev/full"]  # it can be opened, and nothing can be written into it
+    assert main(["launch", str(topology), "--deploy", str(deploy), *full, "--json"]) == 1
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["model"]["predicted_eps"] > 0
+    assert "--replan: '/dev/full' cannot be written: No space left on device" in shown.err
+
+
 def test_verify_finds_the_same_output_under_all_placements(deployed: tuple[Path, Path]) -> None:
     topology, deploy = deployed
     assert main(["verify", str(topology), "--deploy", str(deploy), "--runs", "2", "--seed", "3"]) == 0

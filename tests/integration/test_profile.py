@@ -104,6 +104,49 @@ def test_every_operator_and_chain_is_measured_and_nothing_is_left_behind(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["profile.toml", "topology.toml"]
 
 
+@sampled("format", ["iceberg", "parquet", "delta"], quick=2)
+def test_a_table_is_not_written_while_its_topology_is_profiled(tmp_path: Path, format: str) -> None:
+    (tmp_path / "there").mkdir()
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/there/catalog.db"}
+    keys = ['type = "spark-sink"', f'format = "{format}"']
+    if format == "iceberg":
+        keys += ['table = "db.sums"', f'catalog = {{ type = "sql", uri = "{catalog["uri"]}" }}']
+    file = tmp_path / "topology.toml"
+    file.write_text(
+        TOPOLOGY.replace('type = "csv-sink"', "\n".join(keys)).replace("out/sums.csv", "there/sums")
+    )
+    made = profiled(file, tmp_path)
+    assert made.operators["file"].batches[0].execute_ns["p50"] > 0
+    assert not list((tmp_path / "there").iterdir()), "nor is there a catalog"
+
+
+TWO_FILES = """
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+
+[actors.first]
+type = "csv-sink"
+inputs = ["numbers"]
+replicas = 2
+path = "first/rows.csv"
+
+[actors.second]
+type = "csv-sink"
+inputs = ["numbers"]
+path = "second/rows.csv"
+"""
+
+
+def test_files_of_one_name_and_the_parts_of_a_sink_with_replicas_do_not_meet_while_they_are_profiled(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "topology.toml"
+    file.write_text(TWO_FILES)
+    assert {"first", "second"} <= profiled(file, tmp_path).operators.keys()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["profile.toml", "topology.toml"]
+
+
 def test_numbers_that_cannot_be_are_named_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ from actorstream.placement.rlas.dataflow import Dataflow, Flow, PlannedOperator,
 from actorstream.placement.rlas.machine_file import load_machine_model, machine_text
 from actorstream.placement.rlas.machine_model import MachineModel, Socket, check_machine_model
 from actorstream.placement.rlas.options import PlanOptions, planned_rows
-from actorstream.placement.rlas.planner import check_ingress, plan, search
+from actorstream.placement.rlas.planner import check_ingress, fastest_plan, plan, search
 from actorstream.placement.rlas.profile import Measured, OperatorProfile, OutputProfile, Profile
 from actorstream.placement.rlas.profile_file import load_profile, profile_text
 from actorstream.placement.rlas.socket_plan import PlacedReplica, PredictedRate, SocketPlan, SocketUse
@@ -33,6 +33,7 @@ __all__ = [
     "check_ingress",
     "check_machine_model",
     "dataflow_of",
+    "fastest_plan",
     "joined",
     "load_machine_model",
     "load_profile",

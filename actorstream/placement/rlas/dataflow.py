@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from actorstream.topology.graph import Edge, Graph, topological_order
+from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 
@@ -80,37 +80,44 @@ class Dataflow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
 
 def dataflow_of(
-    graph: Graph, *, direct: Callable[[Graph, Edge], bool] | None = None, scale: bool = False
+    graph: Graph,
+    *,
+    direct: Callable[[Graph, Edge], bool] | None = None,
+    scale: bool = False,
+    apart: bool = False,
 ) -> Dataflow:
     """The dataflow of a graph.
 
     Args:
         direct: whether an edge's consumer may be called by its producer; such operators become one.
-        scale: whether operators with a written number of replicas are scalable too, besides those with "auto"."""
+        scale: whether operators with a written number of replicas are scalable too, besides those with "auto".
+        apart: whether scalable actors are not called by others, nor call them: an operator of both cannot grow. What such a call
+            becomes spreads rows evenly."""
+    free: dict[str, bool] = {}
+    for group in actors_joined(graph, lambda edge: edge.tied):
+        free |= dict.fromkeys(group, all(_scalable(graph.actors[name], scale) for name in group))
+
+    def may_call(edge: Edge) -> bool:
+        return direct is not None and direct(graph, edge)
 
     def is_call(edge: Edge) -> bool:
-        return direct is not None and direct(graph, edge)
+        return may_call(edge) and (not apart or free[edge.producer] == free[edge.consumer])
 
     groups = actors_joined(graph, lambda edge: edge.tied or is_call(edge))
     group_of = {name: group for group in groups for name in group}
     operators = []
     for chain in actors_joined(graph, is_call):
-        equal = [graph.actors[name] for name in group_of[chain[0]]]
-        free = all(
-            (each.auto or (scale and each.role == "operator" and not each.contract.one_replica))
-            and each.planning is None
-            for each in equal
-        )
+        scalable = all(free[name] for name in group_of[chain[0]])
         leaving = [edge for name in chain for edge in graph.consumers(name)]
         table = bool(leaving) and all(edge.static for edge in leaving)
-        replicas = 1 if free else graph.actors[chain[0]].replicas
-        operators.append(PlannedOperator(members=chain, replicas=replicas, scalable=free, table=table))
+        replicas = 1 if scalable else graph.actors[chain[0]].replicas
+        operators.append(PlannedOperator(members=chain, replicas=replicas, scalable=scalable, table=table))
     flows = [
         Flow(
             producer=edge.producer,
             consumer=edge.consumer,
             output=edge.output,
-            route=edge.route,
+            route="shuffle" if may_call(edge) and not is_call(edge) else edge.route,
             fetched=graph.actors[edge.consumer].contract.reads_rows,
         )
         for edge in graph.edges
@@ -120,6 +127,12 @@ def dataflow_of(
     return Dataflow(
         name=graph.name, operators=operators, flows=flows, topology=graph.fingerprint, tied=groups
     )
+
+
+def _scalable(actor: GraphActor, scale: bool) -> bool:
+    """Whether an actor by itself may have any number of replicas. `scale`: as in `dataflow_of`."""
+    chosen = actor.auto or (scale and actor.role == "operator" and not actor.contract.one_replica)
+    return chosen and actor.planning is None
 
 
 def actors_joined(graph: Graph, joins: Callable[[Edge], bool]) -> list[list[str]]:

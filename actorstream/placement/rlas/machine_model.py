@@ -113,9 +113,11 @@ def machine_problems(model: MachineModel) -> list[tuple[str, str, str, str]]:
                 (where, f"names {len(socket.cpus)} CPUs", f"{socket.cores}, one for each of its cores", "")
             )
         for cpu in socket.cpus:
-            owner = owners.setdefault((socket.host, cpu), number)
-            if owner != number:
-                found.append((where, f"names CPU {cpu}, which socket {owner} has", "each CPU once", ""))
+            owner = owners.get((socket.host, cpu))
+            owners.setdefault((socket.host, cpu), number)
+            if owner is not None:
+                whose = " twice" if owner == number else f", which socket {owner} has"
+                found.append((where, f"names CPU {cpu}{whose}", "each CPU once", ""))
     return found
 
 

@@ -72,7 +72,7 @@ def profile_text(profile: Profile) -> str:
 def _fingerprint(value: Any, written: Written, problems: list[Problem]) -> int:
     try:
         return int(value, 16) if isinstance(value, str) else int(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         problems.append(written.problem(("topology",), f"is {shown(value)}", "16 hexadecimal digits"))
         return 0
 

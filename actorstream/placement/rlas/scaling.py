@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from actorstream.placement.rlas.costs import MADE, Costs
-from actorstream.placement.rlas.instance import Instance, instance_of
+from actorstream.placement.rlas.instance import Instance, groups_of, instance_of
 from actorstream.placement.rlas.machine_model import MachineModel
 from actorstream.placement.rlas.options import PlanOptions
 from actorstream.placement.rlas.packing import first_fit
@@ -23,6 +23,8 @@ ROUNDS = 48
 """Of Algorithm 1 at most."""
 EXCHANGES = 10
 """Of a replica between two operators at most."""
+MOST_GROUPS = 2000
+"""That branch and bound places: it calls itself for each, with some 2 KiB of the stack, which may have 8 MiB."""
 SHARES = (1.0, 0.94, 0.88, 0.8, 0.65, 0.5)
 """Of all replicas there may be, when they are shared out anew."""
 
@@ -60,7 +62,10 @@ class Scaling(msgspec.Struct):
     def _searched(self, replicas: list[int], effort: float) -> PlacedGroups:
         options = self.options
         whole = self._instance(replicas, 1)
-        coarse = self._instance(replicas, options.compression) if options.compression > 1 else whole
+        compression = options.compression
+        while len(groups_of(replicas, compression)) > MOST_GROUPS and compression < max(replicas):
+            compression *= 2
+        coarse = self._instance(replicas, compression) if compression > 1 else whole
         budget = max(int(options.steps * effort), len(coarse.groups) + 1)
         start = first_fit(coarse) if options.heuristics else None
         found, _, used, ended = coarse.problem.search(budget, heuristics=options.heuristics, best=start)

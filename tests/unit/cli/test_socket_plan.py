@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,63 @@ def test_scaled_operators_get_more_replicas(run: Run, profiled: Path) -> None:
     assert (few["bottleneck"], many["bottleneck"]) == ("split", "out")
     assert many["throughput"] > 1.5 * few["throughput"]
     assert sum(each["actor"] == "split" for each in many["replicas"]) > 1
+
+
+CHAIN = """
+[actors.rows]
+type = "generator-source"
+schema = { number = "int64" }
+
+[actors.more]
+type = "map"
+inputs = ["rows"]
+set = { number = "number + 1" }
+
+[actors.even]
+type = "filter"
+inputs = ["more"]
+where = "number % 2 == 0"
+
+[actors.out]
+type = "csv-sink"
+inputs = ["even"]
+path = "out.csv"
+"""
+
+
+def planned_chain(run: Run, folder: Path, costs: dict[str, float], *options: str) -> Any:
+    """The plan of CHAIN for Server A. `costs`: nanoseconds a row of each actor; to choose one of several replicas takes 400."""
+    operators = {
+        name: OperatorProfile(
+            batches=[Measured(rows=64, execute_ns={"p50": time})],
+            outputs={} if name == "out" else {"default": OutputProfile(selectivity=1, bytes=8, route_ns=400)},
+        )
+        for name, time in costs.items()
+    }
+    (folder / "topology.toml").write_text(CHAIN)
+    (folder / "profile.toml").write_text(
+        profile_text(Profile(name="chain", hertz=1.2e9, operators=operators))
+    )
+    args = ("plan", folder / "topology.toml", "--machine", SERVER_A, "--json", *options)
+    return json.loads(run(*args).out)
+
+
+def test_what_a_source_calls_gets_replicas_of_its_own_where_that_lets_in_more(
+    run: Run, tmp_path: Path
+) -> None:
+    costs = {"rows": 500.0, "more": 4000.0, "even": 100.0, "out": 400.0}
+    found = planned_chain(run, tmp_path, costs)
+    counts = {name: sum(each["actor"] == name for each in found["replicas"]) for name in costs}
+    assert counts["more"] > 4 and counts["rows"] == counts["out"] == 1
+    assert found["ingress"] == pytest.approx(1e9 / 900), "that of the source with its routing"
+    written = planned_chain(run, tmp_path, costs, "--as-written")
+    assert len(written["replicas"]) == 4 and written["ingress"] == pytest.approx(1e9 / 5000)
+
+
+def test_what_a_source_calls_stays_with_it_where_handing_over_costs_more(run: Run, tmp_path: Path) -> None:
+    costs = {"rows": 500.0, "more": 4.0, "even": 1.0, "out": 4.0}
+    found = planned_chain(run, tmp_path, costs)
+    assert [each["operator"] for each in found["rates"]] == ["rows+more+even+out"]
 
 
 def test_json_is_the_same_every_time_and_names_machine_and_profile(run: Run, profiled: Path) -> None:

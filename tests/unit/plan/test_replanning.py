@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actorstream.placement.rlas import OutputProfile, Profile
-from actorstream.plan.compile import compared, read_job
+from actorstream.plan.compile import check_replan, compared, read_job
 from actorstream.plan.job import Job
 from actorstream.plan.replanning import (
     PlanComparison,
@@ -61,6 +61,18 @@ def test_an_operator_that_costs_more_than_profiled_gets_replicas_from_the_others
     assert as_json(found)["would_change"] and as_json(found)["measured_ns"]["count"] == 1000.0
 
 
+def test_a_run_of_a_plan_that_measured_costs_led_to_is_compared_and_planned_again(tmp_path: Path) -> None:
+    made = job(tmp_path, 1000.0, 100.0, machine(4, 8))
+    costs = {"lines": 10.0, "split": 100.0, "count": 1000.0, "sink": 1.0}
+    other = comparison(tmp_path, made, costs)
+    assert other.is_other
+    other.plan.save(tmp_path / "replanned.json")
+    next_run = read_job(tmp_path / "topology.toml", plan_file=tmp_path / "replanned.json")
+    check_replan(next_run, "--replan")
+    again = comparison(tmp_path, next_run, costs)
+    assert not again.is_other and again.now == pytest.approx(other.best, rel=1e-3)
+
+
 def test_costs_that_are_all_too_high_alike_change_nothing(tmp_path: Path) -> None:
     made = job(tmp_path, 100.0, 1000.0, machine(4))
     found = comparison(tmp_path, made, {"lines": 40.0, "split": 400.0, "count": 4000.0, "sink": 4.0})
@@ -97,6 +109,26 @@ def test_a_profile_that_has_changed_since_is_not_compared_with(tmp_path: Path) -
         compared(made, report(made, dict.fromkeys(made.graph.actors, 1.0)), tmp_path / "topology.toml")
         is None
     )
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ('type = "map"', 'type = "mop"'),
+        ('"word + 2"', '"wird + 2"'),
+        ("[actors.sink]", "[actors.sinks]"),
+        ("[actors", "[[actors"),
+    ],
+)
+def test_a_topology_that_was_edited_during_the_run_is_not_compared_with(
+    tmp_path: Path, good: str, bad: str
+) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(2))
+    file = tmp_path / "topology.toml"
+    said = report(made, dict.fromkeys(made.graph.actors, 1.0))
+    assert compared(made, said, file) is not None
+    file.write_text(file.read_text().replace(good, bad, 1))
+    assert compared(made, said, file) is None
 
 
 def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Path) -> None:

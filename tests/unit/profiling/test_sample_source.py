@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
+import pytest
 
 from actorstream import Event
 from actorstream.connectors.source import NO_MORE
@@ -14,6 +17,10 @@ from actorstream.profiling.sample_source import Sample, SampleSource
 class Bid(Event, event_time="ts"):
     ts: int
     price: int
+
+
+class Meeting(Event, event_time="at"):
+    at: datetime
 
 
 class Plain(Event):
@@ -77,3 +84,34 @@ def test_rows_out_of_order_in_the_sample_are_not_late() -> None:
 def test_no_rows_are_the_end_at_once() -> None:
     feed = SampleSource(Sample(Schema.of(Bid), []))
     assert feed.read(5) is None and feed.lower_bound(0) == NO_MORE
+
+
+YEAR = timedelta(days=365)
+SHORT = Schema.from_dict({"ts": "int32"}, event_time="ts")
+
+
+@pytest.mark.parametrize(
+    ("schema", "times"),
+    [
+        (Schema.of(Bid), [0, 1 << 58]),
+        (Schema.of(Bid), [0, (1 << 63) - 5]),
+        (SHORT, [0, 1 << 28]),
+        (Schema.of(Meeting), [datetime(2000, 1, 1, tzinfo=UTC) + number * 100 * YEAR for number in range(3)]),
+        (Schema.of(Meeting), [datetime.max.replace(tzinfo=UTC) - 2 * YEAR, datetime.max.replace(tzinfo=UTC)]),
+    ],
+)
+def test_the_passes_end_before_their_event_time_does(schema: Schema, times: list[object]) -> None:
+    columns = {name: [0] * len(times) for name in schema.names()} | {str(schema.event_time): times}
+    feed = SampleSource(Sample(schema, [Batch.of_columns(schema, columns)]))
+    latest, passes = -1, 0
+    while (batch := feed.read(10)) is not None:
+        found = batch.event_times()
+        assert found is not None and batch.events(), "they are rows of the class"
+        assert found.min() > latest, "no pass has wrapped around"
+        latest, passes = int(found.max()), passes + 1
+        assert passes < 1000
+    assert passes >= 1 and feed.lower_bound(0) == NO_MORE
+
+
+def test_times_far_from_the_end_of_time_come_again_as_often_as_was_asked() -> None:
+    assert len(read_all(SampleSource(sample(10, 12), passes=7), 2)) == 7

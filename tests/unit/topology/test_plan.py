@@ -55,13 +55,16 @@ def plans(draw: st.DrawFn) -> ExecutionPlan:
         )
         for number, (a, b) in enumerate(ends)
     ]
+    together = [
+        [rank for rank, each in enumerate(workers) if each == worker] for worker in sorted(set(workers))
+    ]
     return ExecutionPlan(
         name=draw(st.sampled_from(["", "x", "é"])),
         graph=draw(st.integers(0, 2**64 - 1)),
         deploy=deploy,
         replicas=replicas,
         channels=channels,
-        chains=draw(st.lists(st.lists(st.integers(0, len(workers) - 1), min_size=2, max_size=3), max_size=2)),
+        chains=draw(st.lists(st.sampled_from(together), max_size=2)),
         edges=[PlannedEdge(source="a", consumer="b", how="key x")],
     )
 
@@ -163,15 +166,24 @@ def test_numbers_that_lead_nowhere_are_all_named() -> None:
     ]
 
 
+def test_a_chain_on_two_workers_is_a_problem() -> None:
+    plan = msgspec.structs.replace(small(), chains=[[0, 1]])
+    assert plan_problems(plan) == [
+        ("chains[0] is on the workers 0, 1", "one worker for all replicas of a chain")
+    ]
+
+
 def test_a_plan_of_another_layout_says_only_that() -> None:
     assert plan_problems(msgspec.structs.replace(small(), version=99, replicas=[])) == [
         ("has layout version 99", "version 1, of this actorstream")
     ]
 
 
-def test_a_plan_with_other_numbers_of_replicas_is_refused(graph: Graph) -> None:
+def test_a_plan_with_other_replicas_than_the_topology_is_refused(graph: Graph) -> None:
     plan = msgspec.structs.replace(small(), graph=graph.fingerprint)
     assert plan_problems(plan, graph) == [
+        ("has the replica a/0", "replicas of the topology's actors"),
+        ("has the replica b/0", "replicas of the topology's actors"),
         ("has 0 replicas of 'lines'", "1, as the topology says"),
         ("has 0 replicas of 'split'", "2, as the topology says"),
         ("has 0 replicas of 'count'", "2, as the topology says"),

@@ -88,6 +88,11 @@ def test_a_missing_and_a_misspelt_key_are_told(tmp_path: Path) -> None:
     assert [each.split(":")[0] for each in found] == ["sokets", "sockets", "latency_ns", "bandwidth"]
 
 
+def test_a_socket_names_each_of_its_cpus_once(tmp_path: Path) -> None:
+    text = machine_text(TWO).replace("cpus = [0, 1]", "cpus = [1, 1]")
+    assert problems_of(text, tmp_path) == ["sockets[0].cpus: names CPU 1 twice; allowed: each CPU once"]
+
+
 def test_a_cpu_belongs_to_one_socket(tmp_path: Path) -> None:
     text = machine_text(TWO).replace(
         'cores = 1\nhertz = 2000000000.0\nhost = "b"', "cores = 1\nhertz = 1e9\ncpus = [1]"

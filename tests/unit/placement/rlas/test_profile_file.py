@@ -91,6 +91,7 @@ def test_all_that_is_wrong_in_a_profile_is_told_at_once(tmp_path: Path) -> None:
         ("p50 = 400.0", "p50 = inf", "operators.lines.batches[0].execute_ns.p50: is inf"),
         ("p50 = 400.0", "p50 = -1.0", "operators.lines.batches[0].execute_ns.p50: is -1"),
         ("hertz = 2500000000.0", "hertz = inf", "hertz: is inf"),
+        ('topology = "000000000000a1b2"', "topology = inf", "topology: is inf"),
         ("contention = 1.25", "contention = 0.9", "contention: is 0.9"),
         ("selectivity = 2.0", "selectivity = inf", "operators.split+count.outputs.final.selectivity: is inf"),
     ],

@@ -78,6 +78,20 @@ def test_moves_never_make_a_placement_worse() -> None:
         assert instance.problem.improved(places, 500) == (better, peak)
 
 
+def test_the_peak_of_hundreds_of_replicas_is_that_of_their_sockets() -> None:
+    costs = costs_of(dataflow("a"), profile(a=operator(500)))
+    problem = instance_of(costs, machine(2, 400), [800]).problem
+    assert problem.peak([0, 1] * 400) == pytest.approx(500e-9 / 800)
+    assert problem.peak([1] * 800) == pytest.approx(2 * 500e-9 / 800)
+
+
+def test_more_replicas_than_the_stack_has_room_for_are_placed_together() -> None:
+    costs = costs_of(dataflow("a"), profile(a=operator(500)))
+    scaling = Scaling(costs, machine(2, 4000), PlanOptions(compression=1, steps=1, heuristics=False))
+    found = scaling.place([8000])
+    assert sorted(found.places) == [0] * 4000 + [1] * 4000
+
+
 def test_collocation_is_chosen_where_the_producer_s_socket_has_room() -> None:
     costs = costs_of(dataflow("a>b", "b>c"), profile(a=operator(500), b=operator(500), c=operator(500)))
     places, _, _, _ = instance_of(costs, machine(4, 3), [1, 1, 1]).problem.search(1000)
