@@ -346,7 +346,8 @@ class Cell:
         if self.state is RUNNING:
             self._fail(error)
         else:
-            log.error("actor %r failed while %s", self.name, self.state.value, exc_info=error)
+            level = logging.INFO if self.cancelled else logging.ERROR  # who cancels a hook knows
+            log.log(level, "actor %r failed while %s", self.name, self.state.value, exc_info=error)
         return False
 
     def _fail(self, error: Exception) -> None:
@@ -368,7 +369,7 @@ class Cell:
             self.side_task.cancel()
         if self.in_flight is not None and self.task is not None:
             self.cancelled = True
-            self.task.cancel()
+            self.system.loop.call_soon(self.task.cancel)  # not before it has taken up what is in flight
 
     def dead_error(self, reason: str = "") -> ActorDeadError:
         return ActorDeadError(

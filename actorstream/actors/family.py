@@ -139,6 +139,13 @@ class Family:
     def bury_soon(self, cell: Cell, reason: str) -> None:
         cell.lane.post(partial(bury, cell, reason))
 
+    def abort(self, cell: Cell) -> None:
+        """Stops a member at once: it takes no more messages, and the hook that it awaits is cancelled."""
+        if cell.state is State.RUNNING:
+            cell.state = State.SUSPENDED
+        cell.abort()
+        self.bury_soon(cell, "stopped")
+
     async def stop_all(self, graceful: bool) -> None:
         """Stops the members, the last started first; gracefully: each after the messages it has.
 

@@ -81,8 +81,7 @@ class Inlet(Actor):
             if inspect.isawaitable(answer):
                 with Awaited():
                     answer = await answer
-            unit: Any = self.target.unit
-            self._dispatch(unit)
+            self._dispatch(self.target.unit)  # type: ignore[arg-type]
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -118,7 +117,7 @@ class Messages:
     """One worker's system, with an actor "NAME/INDEX" for each of its replicas that takes messages."""
 
     def __init__(self, job: Job, process: int) -> None:
-        self.job, self.process = job, process
+        self.job = job
         self.system = System(_system_name(process))
 
     async def start(self, replicas: list[Replica], peers: Mapping[int, PeerEnd]) -> None:
@@ -138,14 +137,14 @@ class Messages:
             if planned.actor == actor and str(planned.index) == (index or "0"):
                 if not takes_messages(self.job.graph.actors[actor].cls):
                     raise ActorDeadError(f"actor {actor!r} takes no messages: its class has no on_message")
-                full = f"{actor}/{planned.index}"
-                home = self.job.process_of(planned)
-                return self.system.ref(full if home == self.process else f"{_system_name(home)}/{full}")
+                home = _system_name(self.job.process_of(planned))
+                return self.system.ref(f"{home}/{actor}/{planned.index}")
         known = ", ".join(f"{planned.actor}/{planned.index}" for planned in self.job.plan.replicas)
         raise ActorDeadError(f"the topology has no replica {name!r}; it has {known}")
 
-    async def stop(self) -> None:
-        await self.system.stop()
+    async def stop(self, patience: float | None) -> None:
+        """Ends the inlets, each after the messages it has. patience: seconds; then hooks that await are cancelled at once."""
+        await self.system.stop(patience=patience)
 
 
 def _system_name(process: int) -> str:

@@ -233,7 +233,7 @@ class Worker:
         if tasks:
             await asyncio.wait(tasks, timeout=CANCEL_S)
         if self.messages is not None:
-            await self.messages.stop()
+            await self.messages.stop(CANCEL_S if self._has_stopped() else None)
         if self._error is not None and self.control is not None and self.job.deploy.checkpoint is not None:
             await self._decided.wait()  # a checkpoint that is being written may name what an abort would undo
         for replica in self.replicas():
