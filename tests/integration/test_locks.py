@@ -113,6 +113,23 @@ def test_the_workers_of_another_run_of_the_same_process_do_not_keep_its_locks(tm
     assert (tmp_path / "rows.csv").is_file()
 
 
+def test_a_run_that_is_refused_leaves_nothing_open(tmp_path: Path) -> None:
+    def made() -> Job:
+        topology = Topology("refused")
+        numbers = topology.source(Numbers, name="numbers", count=10)
+        numbers.into("csv-sink", name="rows", path=str(tmp_path / "rows.csv"))
+        return job_of(topology)
+
+    with locked(made()):
+        jobs = [made(), made()]
+        opened = []
+        for job in jobs:
+            with pytest.raises(ResourceError, match="is in use by another run"):
+                run_job(job)
+            opened.append(len(list(Path("/proc/self/fd").iterdir())))
+    assert opened[1] <= opened[0]
+
+
 def test_a_run_does_not_go_on_from_a_checkpoint_behind_which_another_run_has_made_one(tmp_path: Path) -> None:
     def made() -> Job:
         topology = Topology("behind")
