@@ -260,7 +260,8 @@ class Cell:
         """Has an async hook awaited. One task per actor does that, and is kept from one message to the next."""
         self.in_flight = (awaitable, entry)
         if self.task is None:
-            self.task = self.system.loop.create_task(self._serve(), name=f"actor {self.name}")
+            # not `create_task`: an eager one would run a hook within the turn that found it
+            self.task = asyncio.Task(self._serve(), loop=self.system.loop, name=f"actor {self.name}")
         else:
             self.unpark()
 

@@ -34,7 +34,8 @@ class StepQueue:
     def post(self, step: Callable[[], Awaitable[None]]) -> None:
         self._steps.append(step)
         if self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+            # not `create_task`: an eager one would run steps before `_task` is set
+            self._task = asyncio.Task(self._run(), loop=asyncio.get_running_loop())
 
     async def _run(self) -> None:
         try:
