@@ -260,7 +260,8 @@ class Cell:
         """Has an async hook awaited. One task per actor does that, and is kept from one message to the next."""
         self.in_flight = (awaitable, entry)
         if self.task is None:
-            self.task = self.system.loop.create_task(self._serve(), name=f"actor {self.name}")
+            # not `create_task`: an eager one would run a hook within the turn that found it
+            self.task = asyncio.Task(self._serve(), loop=self.system.loop, name=f"actor {self.name}")
         else:
             self.unpark()
 
@@ -346,7 +347,8 @@ class Cell:
         if self.state is RUNNING:
             self._fail(error)
         else:
-            log.error("actor %r failed while %s", self.name, self.state.value, exc_info=error)
+            level = logging.INFO if self.cancelled else logging.ERROR  # who cancels a hook knows
+            log.log(level, "actor %r failed while %s", self.name, self.state.value, exc_info=error)
         return False
 
     def _fail(self, error: Exception) -> None:
@@ -368,7 +370,7 @@ class Cell:
             self.side_task.cancel()
         if self.in_flight is not None and self.task is not None:
             self.cancelled = True
-            self.task.cancel()
+            self.system.loop.call_soon(self.task.cancel)  # not before it has taken up what is in flight
 
     def dead_error(self, reason: str = "") -> ActorDeadError:
         return ActorDeadError(

@@ -34,7 +34,8 @@ class StepQueue:
     def post(self, step: Callable[[], Awaitable[None]]) -> None:
         self._steps.append(step)
         if self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+            # not `create_task`: an eager one would run steps before `_task` is set
+            self._task = asyncio.Task(self._run(), loop=asyncio.get_running_loop())
 
     async def _run(self) -> None:
         try:
@@ -138,6 +139,13 @@ class Family:
 
     def bury_soon(self, cell: Cell, reason: str) -> None:
         cell.lane.post(partial(bury, cell, reason))
+
+    def abort(self, cell: Cell) -> None:
+        """Stops a member at once: it takes no more messages, and the hook that it awaits is cancelled."""
+        if cell.state is State.RUNNING:
+            cell.state = State.SUSPENDED
+        cell.abort()
+        self.bury_soon(cell, "stopped")
 
     async def stop_all(self, graceful: bool) -> None:
         """Stops the members, the last started first; gracefully: each after the messages it has.

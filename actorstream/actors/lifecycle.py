@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.awaited import Awaited
 from actorstream.actors.cell import State
 from actorstream.actors.signals import Signal
 from actorstream.errors import ActorError
@@ -28,7 +29,8 @@ async def start(cell: Cell) -> None:
     except BaseException as error:
         if not isinstance(error, Exception | asyncio.CancelledError):
             cell.system.fatal(error, cell.name)
-        await bury(cell, f"on_start raised {error!r}")
+        # `fatal` cancels its owner, and others may cancel who spawns: a burial comes to its end nevertheless
+        await asyncio.shield(bury(cell, f"on_start raised {error!r}"))
         raise
     if cell.state is not State.STARTING:
         raise cell.dead_error("stopped while it was starting")
@@ -64,9 +66,10 @@ async def _on_start(cell: Cell) -> None:
     actor._bind(cell.context)
     cell.hook = message_hook(actor)
     cell.doomed = None
-    result = actor.on_start()
-    if result is not None:
-        await _await(cell, cell.resolve(result, False))
+    with Awaited():
+        result = actor.on_start()
+        if result is not None:
+            await _await(cell, cell.resolve(result, False))
     if cell.doomed is not None:
         raise cell.doomed
 
@@ -131,9 +134,10 @@ async def report(cell: Cell) -> bool:
 
 async def _last_hook(cell: Cell, hook: Callable[..., Any], name: str, *args: Any) -> bool:
     try:
-        result = hook(*args)
-        if result is not None:
-            await _await(cell, cell.resolve(result, False), cell.system.stop_timeout)
+        with Awaited():
+            result = hook(*args)
+            if result is not None:
+                await _await(cell, cell.resolve(result, False), cell.system.stop_timeout)
     except Exception as error:
         log.error("actor %r: %s raised %r", cell.name, name, error, exc_info=error)
         return False

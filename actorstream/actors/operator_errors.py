@@ -13,6 +13,7 @@ from actorstream.events.batch import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
 EVENT_PREVIEW = 2000
 """Characters of a value that an error shows."""
@@ -56,6 +57,24 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
         lines = []
     title = str(error) if isinstance(error, ActorstreamError) else described(error)
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
+
+
+class HookOf:
+    """`with HookOf(replica):` OperatorError in place of an exception that a hook of the replica raises within."""
+
+    __slots__ = ("_replica",)
+
+    def __init__(self, replica: Any) -> None:
+        self._replica = replica
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise operator_error(self._replica.name, self._replica.replica, None, error) from error
 
 
 def stopped() -> RuntimeError:

@@ -131,11 +131,18 @@ class System:
         if self._listen is not None:
             await self._links.listen(self._listen)
 
-    async def stop(self) -> None:
+    async def stop(self, *, patience: float | None = None) -> None:
         """Stops all actors, the last started first, each after the messages it has; then closes the links.
+
+        patience: seconds. If given, actors stop at once: messages are dropped, and a hook that awaits is cancelled, and
+            abandoned if it has not ended after twice as long.
 
         Raises what stopped the system, if an actor did: an error that escalated, or a BaseException of a hook."""
         self._require_started()
+        if patience is not None:
+            self.stop_timeout = patience
+            for cell in list(self._cells.values()):
+                cell.kin.abort(cell)
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._stop(graceful=True))
         await asyncio.shield(self._stopping)

@@ -11,6 +11,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from actorstream.control.pipe import ControlPipe
+from actorstream.launch.locks import release_others
 from actorstream.launch.process import (
     WorkerProcess,
     die_with_parent,
@@ -60,6 +61,7 @@ def _child(
     """Runs the worker; returns the exit status. The worker dies with its launcher, whatever way that goes."""
     die_with_parent(parent, f"actorstream-w{process}")
     ignore_signals()
+    release_others(shared.locks)
     with contextlib.suppress(RuntimeError):
         asyncio._set_running_loop(None)  # forked from inside a running loop (a notebook): it is not ours
     with give_signs_of_life(job, process, life):

@@ -70,12 +70,12 @@ class Launcher:
         """What others have asked, from any thread, in order."""
         self._suspends = False
         self._silent = SilentWorkers()
-        self._selector = selectors.DefaultSelector()
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_read = self._wake_write = -1
+        """The ends of the pipe that tells of a wish, while the run is open."""
         self._awake = (
             threading.RLock()
         )  # the pipe is not closed under who writes; signal handlers may come within
-        self._over = False
+        self._is_open = False
 
     @property
     def checkpoints(self) -> Checkpoints | None:
@@ -96,6 +96,7 @@ class Launcher:
         """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ...
 
         locks: files and sockets that each worker is to keep open as well, for as long as it lives."""
+        self._open()
         signals = self._signals or Signals()
         if self._signals is None:
             signals.install()
@@ -164,7 +165,7 @@ class Launcher:
     def _wish(self, wish: Callable[[Coordinator, float], list[Action]]) -> None:
         self._wishes.append(wish)
         with self._awake, contextlib.suppress(BlockingIOError):
-            if not self._over:
+            if self._is_open:
                 os.write(self._wake_write, b"x")
 
     # -- watching
@@ -231,10 +232,17 @@ class Launcher:
         for worker in self.workers:
             worker.end()
 
+    def _open(self) -> None:
+        """Not before the run begins: it may be refused."""
+        self._selector = selectors.DefaultSelector()
+        with self._awake:
+            self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+            self._is_open = True
+
     def _close(self) -> None:
         self._selector.close()
         with self._awake:
-            self._over = True
+            self._is_open = False
             os.close(self._wake_read)
             os.close(self._wake_write)
 

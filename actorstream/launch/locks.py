@@ -12,7 +12,7 @@ import hashlib
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,8 @@ DYING_S = 5.0
 """How long the workers of a launcher that was killed may take to be gone."""
 AGAIN_S = 0.01
 _CREDENTIALS = struct.Struct("3i")
+_held: set[Any] = set()
+"""The locks of all runs of this process."""
 
 
 @contextmanager
@@ -40,17 +42,29 @@ def locked(job: Job, *, store: bool = True, outputs: bool = True) -> Iterator[li
     try:
         spec = job.deploy.checkpoint
         if spec is not None and store:
-            held.append(_lock_store(spec.path))
+            _keep(_lock_store(spec.path), held)
         space = Path("/proc/self/ns/mnt").stat().st_ino  # elsewhere the same name is another file
         for name, path in _outputs(job).items() if outputs else ():
             hint = f"or write elsewhere: --set actors.{name}.path=FILE"
-            held.append(
-                _taken(partial(_bind, f"{space}:{path}"), f"the output {str(path)!r} of actor {name!r}", hint)
-            )
+            what = f"the output {str(path)!r} of actor {name!r}"
+            _keep(_taken(partial(_bind, f"{space}:{path}"), what, hint), held)
         yield held
     finally:
         for each in held:
+            _held.discard(each)
             each.close()
+
+
+def _keep(lock: Any, held: list[Any]) -> None:
+    held.append(lock)
+    _held.add(lock)
+
+
+def release_others(own: Sequence[Any]) -> None:
+    """In a forked worker: lets go of the locks of other runs of the program, which it would keep for as long as it lives."""
+    for each in _held.difference(own):
+        each.close()
+    _held.intersection_update(own)
 
 
 def _outputs(job: Job) -> dict[str, Path]:

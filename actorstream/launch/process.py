@@ -165,10 +165,26 @@ def slices_of(job: Job) -> list[int]:
 
 
 def ignore_signals() -> None:
-    """The terminal sends Ctrl-C to all processes of a run, and the launcher decides what it means."""
+    """Has no signal end this process: the terminal sends Ctrl-C, and a cluster may send SIGTERM, to all processes of a run, and
+    the launcher decides what they mean.
+
+    A program that a hook starts inherits what is ignored, but no handler. It ignores Ctrl-C as well, since the hook may need it
+    until the orderly end. SIGTERM, with which hooks end their programs, is not ignored here but has a handler."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _do_nothing)
+    signal.siginterrupt(signal.SIGTERM, False)
+    os.register_at_fork(after_in_child=_end_by_sigterm)
+
+
+def _do_nothing(*_: object) -> None:
+    """Handles SIGTERM in a worker."""
+
+
+def _end_by_sigterm() -> None:
+    """Puts back the default in a process that a hook forks, such as one of multiprocessing: it inherits handlers, too."""
+    if signal.getsignal(signal.SIGTERM) is _do_nothing:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def die_with_parent(parent: int, name: str) -> None:

@@ -30,10 +30,6 @@ class AsyncHooks:
         self.due: deque[Coroutine[Any, Any, None]] = deque()
         self.beside: set[asyncio.Future[Any]] = set()
 
-    def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Runs a hook before the next input, behind those that are due already."""
-        self.due.append(coroutine)
-
     def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs a coroutine now. The unit gets a turn when it has ended; an error of it ends the run."""
         self.task = self._unit.worker.loop.create_task(coroutine)

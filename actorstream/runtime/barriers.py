@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.operator_errors import HookOf
 from actorstream.checkpoint.checkpoint import check_share
 from actorstream.checkpoint.store import LARGE, pieces_of, values_of
 from actorstream.control.messages import Begun, Snapshot
@@ -80,7 +80,7 @@ class Barriers:
 
         unit_state: what its unit keeps with it, if it has gathered that before."""
         token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
-        try:
+        with HookOf(replica):
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
                 state.update(replica.actor.kept_position(), share=list(replica.actor.share))  # type: ignore[attr-defined]
@@ -92,8 +92,6 @@ class Barriers:
                 state["sent"] = sent
             pieces = [b"", msgspec.msgpack.encode(state)] if self.writer is None else pieces_of(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
-        except Exception as error:
-            raise operator_error(replica.name, replica.replica, None, error) from error
         if self.control is None:
             return
         if self.writer is None or sum(map(len, pieces)) < LARGE:
@@ -127,12 +125,10 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
             continue  # as a whole: runtime/dependency/checkpoint.py
         mine = by_replica[replica.name, replica.replica]
         values = values_of(mine)
-        try:
+        with HookOf(replica):
             _restore(replica, values)
             if mine.token is not None and (token := msgspec.msgpack.decode(mine.token)) is not None:
                 replica.actor.commit(token)  # type: ignore[attr-defined]
-        except Exception as error:
-            raise operator_error(replica.name, replica.replica, None, error) from error
 
 
 def _restore(replica: Replica, state: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
 from actorstream.actors.awaited import Awaited
+from actorstream.actors.operator_errors import operator_error
 from actorstream.actors.system import System
 from actorstream.errors import ActorDeadError
 from actorstream.plan.fuse import takes_messages
@@ -33,34 +34,45 @@ class Inlet(Actor):
 
     async def on_message(self, message: Any) -> Any:
         """Hands the message to the operator; what it emits meanwhile flows on, what it returns is the answer."""
+        try:
+            return await self._answer(message)
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # sys.exit, whoever asked: the system would stop, and the run go on
+            self.on_failure(error)
+            raise ActorDeadError(f"operator {self.target.name!r} has ended the run: {error!r}") from error
+
+    def on_failure(self, error: BaseException) -> None:
+        """Ends the run by an error that nobody else hears of: that of a `tell`. If that came too late for rows, they are lost."""
+        replica = self.target
+        if not (replica.ended and isinstance(error, ActorDeadError)):
+            worker: Any = replica.unit.worker  # type: ignore[union-attr]
+            worker.message_failed(operator_error(replica.name, replica.replica, None, error))
+
+    async def _answer(self, message: Any) -> Any:
         replica = self.target
         unit: Any = replica.unit
         if unit.worker.starting:  # the on_start of somebody asks
             await replica.start()
         if not replica.started or replica.busy:
             answered: asyncio.Future[Any] = unit.worker.loop.create_future()
-            unit.async_hooks.await_soon(self._in_turn(message, answered))
+            unit.async_hooks.due.append(self._in_turn(message, answered))
             unit.worker.mark(unit)
             return await answered
         answer = replica.actor.on_message(message)  # type: ignore[attr-defined]
         if inspect.isawaitable(answer):
-            answer = await self._beside(unit, answer)
+            done = unit.worker.loop.create_future()
+            unit.async_hooks.beside.add(done)  # the unit takes no input meanwhile
+            replica.busy += 1
+            try:
+                answer = await answer
+            finally:
+                replica.busy -= 1
+                unit.async_hooks.beside.discard(done)
+                done.set_result(None)
+                unit.worker.mark(unit)
         self._dispatch(unit)
         return answer
-
-    async def _beside(self, unit: Unit, answer: Any) -> Any:
-        """Awaits the hook for a message; the unit takes no input meanwhile."""
-        replica = self.target
-        done = unit.worker.loop.create_future()
-        unit.async_hooks.beside.add(done)
-        replica.busy += 1
-        try:
-            return await answer
-        finally:
-            replica.busy -= 1
-            unit.async_hooks.beside.discard(done)
-            done.set_result(None)
-            unit.worker.mark(unit)
 
     async def _in_turn(self, message: Any, answered: asyncio.Future[Any]) -> None:
         """Runs the hook for a message that came while another hook of the replica was at work."""
@@ -69,27 +81,25 @@ class Inlet(Actor):
             if inspect.isawaitable(answer):
                 with Awaited():
                     answer = await answer
-            unit: Any = self.target.unit
-            self._dispatch(unit)
-        except Exception as error:
+            self._dispatch(self.target.unit)  # type: ignore[arg-type]
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
             if not answered.done():
                 answered.set_exception(error)
-        else:
-            if not answered.done():
-                answered.set_result(answer)
+        if not answered.done():
+            answered.set_result(answer)
 
     def _dispatch(self, unit: Unit) -> None:
         """Sends on what the hook emitted. ActorDeadError: the operator has sent its last row before."""
         replica = self.target
         if replica.ended:
             if replica.outbox.clear():
-                raise ActorDeadError(
-                    f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no "
-                    "more rows, so what it emitted for this message is lost"
-                )
+                who = f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no"
+                raise ActorDeadError(f"{who} more rows, so what it emitted for this message is lost")
         elif unit.worker.starting or any(member.busy for member in unit.members):
             # the emitted rows may be theirs to take, or of an actor downstream that has not started
-            unit.async_hooks.await_soon(self._dispatch_later(unit))
+            unit.async_hooks.due.append(self._dispatch_later(unit))
             unit.worker.mark(unit)
         else:
             try:
@@ -107,7 +117,7 @@ class Messages:
     """One worker's system, with an actor "NAME/INDEX" for each of its replicas that takes messages."""
 
     def __init__(self, job: Job, process: int) -> None:
-        self.job, self.process = job, process
+        self.job = job
         self.system = System(_system_name(process))
 
     async def start(self, replicas: list[Replica], peers: Mapping[int, PeerEnd]) -> None:
@@ -115,7 +125,8 @@ class Messages:
         await self.system.start()
         for replica in replicas:
             if takes_messages(type(replica.actor)):
-                await self.system.spawn(Inlet, name=f"{replica.name}/{replica.replica}", replica=replica)
+                name = f"{replica.name}/{replica.replica}"
+                await self.system.spawn(Inlet, name=name, supervision="resume", replica=replica)
         joining = [self.system.adopt(end, peer=_system_name(peer)) for peer, end in peers.items()]
         await asyncio.gather(*joining)
 
@@ -125,17 +136,15 @@ class Messages:
         for planned in self.job.plan.replicas:
             if planned.actor == actor and str(planned.index) == (index or "0"):
                 if not takes_messages(self.job.graph.actors[actor].cls):
-                    raise ActorDeadError(
-                        f"actor {actor!r} takes no messages: its class defines no on_message"
-                    )
-                full = f"{actor}/{planned.index}"
-                home = self.job.process_of(planned)
-                return self.system.ref(full if home == self.process else f"{_system_name(home)}/{full}")
+                    raise ActorDeadError(f"actor {actor!r} takes no messages: its class has no on_message")
+                home = _system_name(self.job.process_of(planned))
+                return self.system.ref(f"{home}/{actor}/{planned.index}")
         known = ", ".join(f"{planned.actor}/{planned.index}" for planned in self.job.plan.replicas)
         raise ActorDeadError(f"the topology has no replica {name!r}; it has {known}")
 
-    async def stop(self) -> None:
-        await self.system.stop()
+    async def stop(self, patience: float | None) -> None:
+        """Ends the inlets, each after the messages it has. patience: seconds; then hooks that await are cancelled at once."""
+        await self.system.stop(patience=patience)
 
 
 def _system_name(process: int) -> str:

@@ -50,7 +50,7 @@ class Promises:
         elif coroutine is None:
             self._promise(frontier)
         elif replica.unit is not None:
-            replica.unit.async_hooks.await_soon(self._promise_after(coroutine, frontier))
+            replica.unit.async_hooks.due.append(self._promise_after(coroutine, frontier))
 
     async def _promise_after(self, coroutine: Any, frontier: int) -> None:
         await coroutine

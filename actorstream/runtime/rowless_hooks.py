@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.operator_errors import operator_error
+from actorstream.actors.operator_errors import HookOf
 from actorstream.errors import RunError
 from actorstream.plan.hook_shapes import is_async
 from actorstream.runtime.portions import result_portions, widths_of
@@ -53,7 +53,7 @@ class RowlessHooks:
             replica.busy += 1
             return self._await(lambda: method(*arguments), hook)
         self._begins(hook)
-        try:
+        with HookOf(replica):
             result = method(*arguments)
             if inspect.iscoroutine(result):
                 replica.busy += 1
@@ -61,8 +61,6 @@ class RowlessHooks:
             at_once = not inspect.isgenerator(result)
             if at_once:
                 replica.outbox.gather(result)
-        except Exception as error:
-            raise operator_error(replica.name, replica.replica, None, error) from error
         if at_once:
             self.dispatch(hook)
         else:
@@ -87,19 +85,16 @@ class RowlessHooks:
         """Takes what a generator yields in portions, so that the rows of a large window never exist all at once."""
         replica = self._replica
         widths = widths_of(replica.schemas, replica.edges)
-        try:
+        with HookOf(replica):
             yield from result_portions(results, replica.outbox, widths, replica.outbox.gather)
-        except Exception as error:
-            raise operator_error(replica.name, replica.replica, None, error) from error
 
     async def _await(self, begin: Callable[[], Any], hook: str) -> None:
         """Takes what an async hook returns or yields; `begin` calls the hook."""
         replica = self._replica
         self._begins(hook)
         try:
-            await replica.outbox.gather_awaited(begin())
-        except Exception as error:
-            raise operator_error(replica.name, replica.replica, None, error) from error
+            with HookOf(replica):
+                await replica.outbox.gather_awaited(begin())
         finally:
             replica.busy -= 1
         self.dispatch(hook)

@@ -41,7 +41,7 @@ class UnitTimers:
             del self.fired[replica, name]
             coroutine = replica.call("on_timer", name)
             if coroutine is not None:
-                hooks.await_soon(coroutine)
+                hooks.due.append(coroutine)
 
     def stop(self) -> None:
         """Stops all timers."""

@@ -116,6 +116,16 @@ class Worker:
         if self._starting is not None:
             self._starting.cancel()
 
+    def message_failed(self, error: BaseException) -> None:
+        """Ends the run with the error of a hook for a message, unless its end is decided. Once this worker may have prepared, the
+        coordinator decides: it may have decided to commit already."""
+        if self._decided.is_set() or self._error is not None:
+            pass
+        elif self.control is not None and self._prepares.is_set():
+            self.control.send(failed_message(self.process, error))
+        else:
+            self.fail(error)
+
     def unit_done(self, unit: Unit) -> None:
         self.barriers.unit_done(unit)
         self._running -= 1
@@ -168,7 +178,7 @@ class Worker:
             from actorstream.runtime.messages import Messages
 
             self.messages = Messages(self.job, self.process)
-            await self.messages.start(self._replicas(), self._peers)
+            await self.messages.start(self.replicas(), self._peers)
         for unit in reversed(self.units):  # consumers are ready before their producers speak
             for replica in unit.members:
                 await replica.start()
@@ -194,7 +204,7 @@ class Worker:
         if self._has_stopped():
             return
         self._prepares.set()
-        sinks = [each for each in self._replicas() if each.is_sink]
+        sinks = [each for each in self.replicas() if each.is_sink]
         prepared = {each: self._sinks.prepare(each, END) for each in sinks}
         if control is not None:
             kept = prepared.items() if keeps else ()
@@ -203,6 +213,7 @@ class Worker:
             await self._decided.wait()
             if self._has_stopped():
                 return
+        self._decided.set()
         self._sinks.commit(END)
         if control is None:
             return
@@ -222,22 +233,19 @@ class Worker:
         if tasks:
             await asyncio.wait(tasks, timeout=CANCEL_S)
         if self.messages is not None:
-            await self.messages.stop()
+            await self.messages.stop(CANCEL_S if self._has_stopped() else None)
         if self._error is not None and self.control is not None and self.job.deploy.checkpoint is not None:
             await self._decided.wait()  # a checkpoint that is being written may name what an abort would undo
-        for replica in self._replicas():
+        for replica in self.replicas():
             error = await stop_replica(replica, self._error, self._sinks)
             if error is not None and self._error is None:
                 self.fail(error)
         if self.transport is not None:
             await self.transport.close()
 
-    def replicas(self, actor: str) -> list[Replica]:
-        """The replicas of an actor that run here."""
-        return [replica for replica in self._replicas() if replica.name == actor]
-
-    def _replicas(self) -> list[Replica]:
-        return [replica for unit in self.units for replica in unit.members]
+    def replicas(self, actor: str | None = None) -> list[Replica]:
+        """The replicas that run here, of all actors or of one."""
+        return [each for unit in self.units for each in unit.members if actor in (None, each.name)]
 
     # -- control
 

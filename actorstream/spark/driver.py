@@ -32,6 +32,8 @@ GRACE_S = 10.0
 
 Tell = Callable[..., None]
 PACKAGE = "actorstream"
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""DriverProcess has them blocked until this process ignores them."""
 
 
 def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
@@ -132,8 +134,9 @@ def main() -> None:
     def tell(**line: Any) -> None:
         lines.write(json.dumps(line) + "\n")
 
-    for name in (signal.SIGINT, signal.SIGTERM):
+    for name in SIGNALS:
         signal.signal(name, signal.SIG_IGN)  # a signal is the launcher's business; stdin ends with the actor
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     task = json.loads(sys.stdin.readline())
     stopped = threading.Event()
     threading.Thread(target=_stop_with_stdin, args=(stopped,), daemon=True).start()

@@ -30,7 +30,7 @@ def unit_of(rows: int) -> SourceUnit:
     job = read_job(APP, None, sets, transport="local", workers=1, batch_size=rows)
     worker = Worker(job, 0, None, None)
     worker.units = build_units(worker)
-    for replica in worker._replicas():
+    for replica in worker.replicas():
         replica.actor.on_start()
     unit = worker.units[0]
     assert isinstance(unit, SourceUnit)

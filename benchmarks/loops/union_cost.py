@@ -65,7 +65,7 @@ def worker_of(shape: str, rows: int) -> Worker:
     deploy = load_deploy(None, [f"deploy.batch_size={rows}"], transport="local", workers=1)
     worker = Worker(compile_job(topology.spec(), deploy), 0, None, None)
     worker.units = build_units(worker)
-    for replica in worker._replicas():
+    for replica in worker.replicas():
         replica.actor.on_start()
     return worker
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -99,6 +100,22 @@ class Dies(Actor):
                 os.kill(os.getpid(), signal.SIGKILL)
             raise ValueError("no")
         return event
+
+
+class Signals(Actor):
+    """Sends SIGTERM to its own process, then tells with which status a program and a forked process end that send it, and a
+    program that sends SIGINT, to themselves."""
+
+    def on_event(self, event: Number) -> list[Number]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        program = subprocess.run(["sh", "-c", "kill -TERM $$"], check=False).returncode
+        pid = os.fork()
+        if pid == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(0)
+        forked = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        interrupted = subprocess.run(["sh", "-c", "kill -INT $$"], check=False).returncode
+        return [Number(program, forked), Number(interrupted, 0)]
 
 
 TOPOLOGY = """
@@ -208,6 +225,15 @@ def test_a_worker_that_fails_ends_the_run_as_a_forked_one_does(
             words = words.replace(str(worker.pid), "PID")
         said.append(words)
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("start", ["fork", "exec"])
+def test_sigterm_ends_what_a_hook_has_started_and_no_worker(tmp_path: Path, start: str) -> None:
+    run(files_of(tmp_path, "test_executed_workers:Signals", count=1), start)
+    rows = (tmp_path / "rows.csv").read_text().splitlines()
+    assert rows[1:] == ["-15,-15", "0,0"], (
+        "Ctrl-C is left to the launcher, as long as hooks need their programs"
+    )
 
 
 def refused(files: JobFiles, job: Job) -> str:

@@ -153,6 +153,53 @@ def test_a_failed_run_calls_failure_and_stop_once_in_everyone_that_started(
         assert counts[f"{replica} end"] <= 1
 
 
+class Unanswering(Recorder, Actor):
+    """Its hook for messages awaits for ever, or is never called, since its hook for events does. Meanwhile another fails."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, path: str, waits_in: str) -> None:
+        self.journal, self.waits_in = Journal(Path(path)), waits_in
+
+    async def on_event(self, event: Number) -> Number:
+        self.ref(self.name).tell("message")
+        if self.waits_in == "event":
+            await self._wait()
+        return event
+
+    async def on_message(self, message: str) -> None:
+        await self._wait()
+
+    async def _wait(self) -> None:
+        self.ref("fails").tell("message")
+        await asyncio.Event().wait()
+
+
+class FailsWhenTold(Actor):
+    def on_event(self, event: Number) -> Number:
+        return event
+
+    def on_message(self, message: str) -> None:
+        raise ValueError("this far and no further")
+
+
+@EVERYWHERE
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("waits_in", ["event", "message"])
+def test_a_failed_run_does_not_wait_for_hooks_of_messages(
+    deploy: dict[str, Any], waits_in: str, journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    topology = Topology("test")
+    source = topology.source(Numbers, name="source", count=100)
+    waits = source.through(Unanswering, name="waits", path=str(journal.path), waits_in=waits_in)
+    waits.to_one().into(Collect, name="out")
+    source.shuffle().through(FailsWhenTold, name="fails").into(Collect, name="other")
+    with pytest.raises(OperatorError, match="this far and no further"):
+        topology.run(**deploy)
+    assert journal.lines() == [f"waits/0 {hook}" for hook in ("start", "failure", "stop")]
+    assert "does not stop" not in caplog.text
+
+
 class FailsAtStart(Recorder, Actor):
     def __init__(self, path: str) -> None:
         self.journal = Journal(Path(path))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from actorstream.cli.main import main
 from actorstream.errors import ResourceError, RunError
+from actorstream.launch.locks import locked
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.plan.job import Job
@@ -81,6 +83,51 @@ def test_a_run_is_refused_while_another_of_the_same_process_has_its_output(tmp_p
     run_job(job_of(topology()), on_start=on_start)
     assert refused
     topology().run()
+
+
+def test_the_workers_of_another_run_of_the_same_process_do_not_keep_its_locks(tmp_path: Path) -> None:
+    def first() -> Job:
+        topology = Topology("first")
+        numbers = topology.source(Numbers, name="numbers", count=10)
+        numbers.into("csv-sink", name="rows", path=str(tmp_path / "rows.csv"))
+        return job_of(topology, checkpoint={"path": str(tmp_path / "state"), "every": "1h"})
+
+    ends: list[None] = []
+
+    def on_start(*_: object) -> Callable[[], None]:
+        def tick() -> None:
+            if not ends:
+                ends.append(locks.close())
+                run_job(first())
+
+        return tick
+
+    with ExitStack() as locks:
+        locks.enter_context(locked(first()))
+        other = Topology("other")
+        other.source(Numbers, name="numbers", count=10).into("null-sink", name="out")
+        run_job(
+            job_of(other), on_start=on_start
+        )  # its worker lives until its end is decided, behind the first tick
+    assert ends
+    assert (tmp_path / "rows.csv").is_file()
+
+
+def test_a_run_that_is_refused_leaves_nothing_open(tmp_path: Path) -> None:
+    def made() -> Job:
+        topology = Topology("refused")
+        numbers = topology.source(Numbers, name="numbers", count=10)
+        numbers.into("csv-sink", name="rows", path=str(tmp_path / "rows.csv"))
+        return job_of(topology)
+
+    with locked(made()):
+        jobs = [made(), made()]
+        opened = []
+        for job in jobs:
+            with pytest.raises(ResourceError, match="is in use by another run"):
+                run_job(job)
+            opened.append(len(list(Path("/proc/self/fd").iterdir())))
+    assert opened[1] <= opened[0]
 
 
 def test_a_run_does_not_go_on_from_a_checkpoint_behind_which_another_run_has_made_one(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from actorstream.actors.actor import Actor
-from actorstream.errors import ActorDeadError, OperatorError
+from actorstream.errors import ActorDeadError, BrokenError, OperatorError
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Number, Numbers, Pass
 
@@ -44,6 +47,8 @@ class Table(Actor):
             return [self.name, self.replica]
         elif what == "raise":
             raise ValueError("no answer")
+        elif what == "exit":
+            sys.exit("no more")
         return self.known.get(number)
 
 
@@ -201,6 +206,85 @@ def test_a_message_never_runs_within_another_hook(deploy: dict[str, Any]) -> Non
     assert sorted(result["out"]) == sorted(result["events"]) == rows
 
 
+class AsyncTable(Table):
+    async def on_message(self, message: Any) -> Any:
+        await asyncio.sleep(0)
+        return super().on_message(message)
+
+
+class TellsItself(AsyncTable):
+    """Gets its message while another hook of it awaits, so that the message waits until that hook has ended."""
+
+    async def on_event(self, event: Number) -> None:
+        if event.value == 0:
+            self.ref(self.name).tell(["raise", 0])
+            await self.ref("other").ask(["get", 0])
+
+
+class TellsAndWaits(Actor):
+    """Tells the table something at the first event, and waits until the table has dealt with it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    async def on_event(self, event: Number) -> Number:
+        if event.value == 0:
+            table = self.ref("table")
+            table.tell([self.what, 0])
+            with suppress(ActorDeadError, BrokenError):
+                await table.ask(["get", 0])
+        return event
+
+
+@EVERYWHERE
+@pytest.mark.parametrize(
+    ("what", "error"), [("raise", "ValueError: no answer"), ("exit", "SystemExit: no more")]
+)
+@pytest.mark.parametrize("table", [Table, AsyncTable])
+def test_an_error_of_a_message_that_was_told_ends_the_run_and_nothing_is_committed(
+    tmp_path: Path, deploy: dict[str, Any], what: str, error: str, table: type[Actor]
+) -> None:
+    topology = Topology("messages")
+    source = topology.source(Numbers, name="source", count=300)
+    told = source.through(TellsAndWaits, name="teller", what=what)
+    told.to_one().into("csv-sink", name="out", path=str(tmp_path / "rows.csv"))
+    source.shuffle().through(table, name="table").into(Collect, name="emitted")
+    with pytest.raises(OperatorError, match=f"'table'.*{error}"):
+        topology.run(**deploy)
+    assert not (tmp_path / "rows.csv").exists()
+
+
+@EVERYWHERE
+def test_an_error_of_a_message_that_had_to_wait_ends_the_run(deploy: dict[str, Any]) -> None:
+    topology = Topology("messages")
+    source = topology.source(Numbers, name="source", count=300)
+    source.shuffle().through(TellsItself, name="table").into(Collect, name="out")
+    source.shuffle().through(Table, name="other").into(Collect, name="emitted")
+    with pytest.raises(OperatorError, match=r"'table'.*ValueError: no answer"):
+        topology.run(**deploy)
+
+
+class TellsInCommit(Collect):
+    """Tells the table something when all is decided."""
+
+    def prepare(self, barrier: int) -> str:
+        return "token"
+
+    def commit(self, token: Any) -> None:
+        self.ref("table").tell(["raise", 0])
+
+
+def test_an_error_of_a_message_that_came_after_the_commit_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    topology = Topology("messages")
+    source = topology.source(Numbers, name="source", count=10)
+    source.through(Pass).into(TellsInCommit, name="out")
+    source.through(Table, name="table").into(Collect, name="emitted")
+    assert len(topology.run()["out"]) == 10
+    assert "ValueError: no answer" in caplog.text
+
+
 class Raises(Actor):
     def on_event(self, event: Number) -> Number:
         raise ValueError("broken downstream")
@@ -225,8 +309,9 @@ class AsksLate(Actor):
     async def on_end(self) -> Number:
         table = self.ref("table")
         await table.ask(["remember", 7])
+        table.tell(["emit", 8])
         with pytest.raises(Exception, match="has ended"):
-            await table.ask(["emit", 8])
+            await table.ask(["emit", 9])
         return Number(await table.ask(["get", 7]), 0)
 
     def on_event(self, event: Number) -> None:

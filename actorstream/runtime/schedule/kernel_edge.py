@@ -58,13 +58,7 @@ class KernelEdge(DirectEdge):
     """
 
     def __init__(
-        self,
-        consumer: Replica,
-        input_name: str,
-        unit: Unit,
-        deploy: DeploySpec,
-        *,
-        exclusive: bool = False,
+        self, consumer: Replica, input_name: str, unit: Unit, deploy: DeploySpec, *, exclusive: bool = False
     ) -> None:
         """`unit`: the unit of both ends. `deploy`: says how many batches and bytes may be under way at once. `exclusive`:
         whether the consumer has a state."""

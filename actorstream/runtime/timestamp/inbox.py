@@ -32,11 +32,7 @@ class TimestampInbox(Inbox):
     follows_while_blocked: ClassVar[bool] = True
 
     def __init__(
-        self,
-        rows: OneLane | MergeReader,
-        sides: list[InLane],
-        side_gate: Any,
-        schemas: Mapping[str, Schema],
+        self, rows: OneLane | MergeReader, sides: list[InLane], side_gate: Any, schemas: Mapping[str, Schema]
     ) -> None:
         super().__init__([*rows.lanes, *sides])
         self.alignment = Alignment([rows.mark, *sides])

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -229,3 +230,36 @@ async def test_an_idle_system_has_nothing_to_do() -> None:
         await mixed.ask(1)
         assert len(asyncio.all_tasks() - before) == 1  # waits for a future until the next message
         assert (clock.alarms, system.turns.idle, len(refs)) == (0, True, 50)
+
+
+def first_step_at_once(loop: Any, coroutine: Any, **keywords: Any) -> asyncio.Task[Any]:
+    """Makes tasks as `asyncio.eager_task_factory` of Python 3.12 does: `create_task` runs until the task awaits."""
+    steps: list[Callable[[], None]] = []
+    with patch.object(loop, "call_soon", lambda step, **_: steps.append(step)):
+        task = asyncio.Task(coroutine, loop=loop, **keywords)
+    around = asyncio.current_task(loop)
+    if around is not None:
+        asyncio.tasks._leave_task(loop, around)
+    steps[0]()
+    if around is not None:
+        asyncio.tasks._enter_task(loop, around)
+    return task
+
+
+def test_an_actor_lives_also_where_tasks_are_eager() -> None:
+    class Awaits(Actor):
+        async def on_message(self, message: int) -> int:
+            return 1 // message
+
+    async def lives() -> list[Any]:
+        factory = getattr(asyncio, "eager_task_factory", first_step_at_once)
+        asyncio.get_running_loop().set_task_factory(factory)
+        async with System() as system:
+            ref = await system.spawn(Awaits, supervision="restart")
+            ref.tell(0)
+            ref.tell(0)
+            answers = [await ref.ask(1), await ref.ask(2)]
+            return [*answers, await ref.stop()]
+
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        assert runner.run(lives()) == [1, 0, True]

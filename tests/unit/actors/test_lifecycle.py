@@ -261,6 +261,66 @@ async def test_an_on_start_that_does_not_end_is_cancelled_when_the_system_stops(
             await spawning
 
 
+async def test_an_on_start_that_raises_exit_is_undone_by_an_on_stop_that_awaits() -> None:
+    log: list[Any] = []
+
+    class Exits(AsyncLife):
+        def on_start(self) -> Any:
+            raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        async with System() as system:
+            await system.spawn(Exits, log=log)
+    assert log == ["stop"]
+
+
+async def test_who_gives_up_spawning_twice_leaves_no_actor_behind() -> None:
+    log: list[Any] = []
+    stopping = asyncio.Event()
+
+    class Slow(AsyncLife):
+        async def on_start(self) -> None:
+            await asyncio.Event().wait()
+
+        async def on_stop(self) -> None:
+            stopping.set()
+            await super().on_stop()
+
+    async with System() as system:
+        spawning = asyncio.ensure_future(system.spawn(Slow, log=log))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        spawning.cancel()
+        await stopping.wait()
+        spawning.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await spawning
+    assert log == ["stop"]
+
+
+@pytest.mark.parametrize("where", ["start", "stop", "failure of boom"])
+@both
+async def test_a_hook_that_raises_a_cancellation_has_failed(cls: type[Life], where: str) -> None:
+    log: list[Any] = []
+
+    class Cancels(cls):  # type: ignore[misc, valid-type]
+        def _say(self, what: str) -> None:
+            super()._say(what)
+            if what == where:
+                raise asyncio.CancelledError
+
+    async with System() as system:
+        if where == "start":
+            with pytest.raises((RuntimeError, ActorError), match="cancelled"):
+                await system.spawn(Cancels, log=log)
+        else:
+            ref = await system.spawn(Cancels, log=log, fail=("boom",), supervision="resume")
+            if where != "stop":
+                ref.tell("boom")
+                await ref.wait_stopped()
+    assert log[-1] == "stop"
+
+
 async def test_who_gives_up_spawning_leaves_no_actor_behind() -> None:
     log: list[Any] = []
 

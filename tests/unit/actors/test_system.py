@@ -95,6 +95,32 @@ async def test_an_error_in_the_body_stops_all_and_is_raised() -> None:
     assert log == ["stop a"]
 
 
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_stop_with_patience_cancels_the_hooks_that_await_and_drops_the_messages_behind_them(
+    begun: bool,
+) -> None:
+    log: list[str] = []
+    takes = asyncio.Event()
+
+    class Waits(Chronicle):
+        async def on_message(self, message: str) -> None:
+            takes.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                log.append(f"{message} cancelled")
+
+    async with System() as system:
+        ref = await system.spawn(Waits, log=log, name="a")
+        ref.tell("first")
+        ref.tell("second")
+        if begun:
+            await takes.wait()
+        await system.stop(patience=60)
+        assert not ref.alive
+    assert log == ["first cancelled"] * begun + ["stop a"]
+
+
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("ask", [True, False])
 async def test_a_base_exception_stops_all_actors_and_comes_out_of_the_system(

@@ -206,7 +206,7 @@ def started(spec: Any, **deploy: Any) -> SourceUnit:
     worker = Worker(job, 0, None, None)
     worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
     worker.units = build_units(worker)
-    for each in worker._replicas():
+    for each in worker.replicas():
         each.actor.on_start()
     unit = worker.units[0]
     assert isinstance(unit, SourceUnit)
