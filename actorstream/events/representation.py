@@ -284,6 +284,14 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own
 
 
+def shown_rows(rows: Representation) -> list[Any]:
+    """The rows as errors and dead letters show them: events, or dicts where the name of a field can be no attribute."""
+    names = rows.schema.names()
+    if rows._events is not None or rows.schema.names_attributes:
+        return rows.events()
+    return [dict(zip(names, row)) for row in zip(*(column.tolist() for column in rows.columns()))]
+
+
 def known_times(rows: Representation) -> tuple[int, int] | None:
     """A lower and an upper bound of the rows' event times, if they are known without a look at the times; None: they are not.
     Rows that are taken from a batch have the bounds of that batch."""
