@@ -15,7 +15,7 @@ import numpy as np
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.column import VALUES, Column, sample
 from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind, nearest_text
-from actorstream.events.representation import Representation
+from actorstream.events.representation import Representation, origin_numbers
 from actorstream.events.schema import Schema, is_system_name
 from actorstream.events.selection import row_index
 
@@ -188,6 +188,7 @@ class Batch(Representation):
             for name in names
             if carry_together(batches, name)
         }
+        made._lineage = origin_numbers(batches)
         made.entry_min = min((batch.entry_min for batch in batches if batch.entry_min), default=0)
         made.entry_max = max(batch.entry_max for batch in batches)
         return made
@@ -305,7 +306,7 @@ class Batch(Representation):
         """The same rows in memory of their own: keeps nothing of the jumbo tuple they arrived in."""
         batch = Batch(self.schema, self.rows, [column.copy() for column in self.columns()])
         batch._system = {name: column.copy() for name, column in self.system.items()}
-        batch._times = self._times
+        batch._times, batch._lineage = self._times, origin_numbers([self])
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         return batch
 
@@ -321,8 +322,8 @@ class Batch(Representation):
     def inherit(self, source: Batch, index: Any = None) -> Batch:
         """Gives the rows the lineage of `source`, unless they have one: by `index` (the row of `source` that each
         descends from), else by the row numbers that `Batch.of(..., origin=index)` was given. Answers this batch."""
-        if index is None and isinstance(self._lineage, np.ndarray):
-            index = self._lineage
+        if index is None:
+            index = origin_numbers([self])
         if index is not None:
             index = np.asarray(index)
             if len(index) != self.rows:
