@@ -286,7 +286,9 @@ class Batch(Representation):
                 f"give{nearest_text(field.name, known)}"
             )
         own = self.schema.field(field.name)
-        return None if own == field else self.column(field.name).renamed(field)
+        if own is field or (own == field and (field.free or field.holds(own))):
+            return None
+        return self.column(field.name).renamed(field)
 
     def select(self, names: Sequence[str]) -> Batch:
         """Only these fields, in this order."""
@@ -296,7 +298,7 @@ class Batch(Representation):
     def cast(self, schema: Schema | type[Event]) -> Batch:
         """The same rows as rows of another schema with the same field names; SchemaError where values do not fit."""
         schema = Schema.of(schema).user
-        if schema == self.schema:
+        if schema.takes(self.schema):
             return self
         for name in self.schema.names():
             schema.index(name)

@@ -303,7 +303,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
     def renamed(self, field: Field) -> Column:
         """The same values as the column of another field, converted if its kind differs (SchemaError if it cannot)."""
         own = self.field
-        if field is own or field == own:
+        if field is own or (field == own and field.holds(own)):
             return self
         same_layout = field.kind is own.kind and field.categories == own.categories
         if same_layout and (field.nullable == own.nullable or (field.nullable and self.field.plain)):

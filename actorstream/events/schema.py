@@ -275,6 +275,18 @@ class Schema:
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Schema) and self.fingerprint == other.fingerprint)
 
+    def takes(self, other: Schema) -> bool:
+        """Whether rows of `other` are rows of this schema as they stand: equal, and their events of the same class. A class
+        that was made for a schema has nothing that another one lacks."""
+        if self is other:
+            return True
+        if self != other:
+            return False
+        own = self._class
+        if own is not None and own is not other._class and own.__module__ != __name__:
+            return False
+        return all(map(Field.holds, self.fields, other.fields))
+
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
