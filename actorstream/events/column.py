@@ -121,10 +121,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
         flags = array.flags
         if not flags.carray and not (flags.c_contiguous and flags.aligned):
             array = np.ascontiguousarray(array)
-        if field.categories:
-            _check_codes(field, array)
-        elif field.kind is Kind.DATETIME:
-            check_times(field, array)
+        check_values(field, array)
         view = array.view()
         view.setflags(write=False)
         return cls(field, len(view), None, view, None)
@@ -312,6 +309,15 @@ class Column(msgspec.Struct, eq=False, gc=False):
         if own.plain and field.plain and not field.categories and not own.categories:
             return Column.from_numpy(field, self.data)
         return Column.from_arrow(field, self.arrow())
+
+
+def check_values(field: Field, array: np.ndarray) -> None:
+    """SchemaError names the first value of an array of the field's type that is none of the field's: a time outside the years,
+    a code that is no category."""
+    if field.kind is Kind.DATETIME:
+        check_times(field, array)
+    elif field.categories:
+        _check_codes(field, array)
 
 
 def _check_codes(field: Field, codes: np.ndarray) -> None:

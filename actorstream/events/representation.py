@@ -255,8 +255,9 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._times = (int(times.min()), int(times.max()))
         return self._times
 
-    def sealed(self) -> Representation:
-        """To be called before the rows are handed on: a writable batch ends being writable. Answers this batch."""
+    def sealed(self, *, checked: bool = True) -> Representation:
+        """To be called before the rows are handed on: a writable batch ends being writable. Returns this batch. `checked`:
+        whether its values are looked at; some are undefined where rows were taken from it before all were written."""
         return self
 
     @property

@@ -48,6 +48,7 @@ class Schema:
         fixed: whether every column is fixed-width and without nulls.
         bounded: whether every column is fixed-width, so that all rows have about `row_bytes` bytes.
         widths: bytes a value of each column, 0: variable.
+        restricted: the fields that an array of their type may hold wrong values for: times, codes, nulls.
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Schema:
         "fingerprint",
         "fixed",
         "name",
+        "restricted",
         "row_bytes",
         "system",
         "time_unit",
@@ -99,6 +101,7 @@ class Schema:
         """Bytes of the fixed-width part of a row (offsets of variable columns included)."""
         self.fixed: bool = all(field.plain for field in fields)
         self.bounded: bool = all(self.widths)
+        self.restricted: tuple[Field, ...] = tuple(field for field in fields if not field.free)
         if user is None:
             self._check_names()
         if event_time is not None:
