@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
-from actorstream.events.column import VALUES, Column, sample
+from actorstream.events.column import VALUES, Column, by_name, sample
 from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind, nearest_text
 from actorstream.events.representation import Representation, origin_numbers
 from actorstream.events.schema import Schema, is_system_name
@@ -74,7 +74,7 @@ class Batch(Representation):
         """A batch of columns by name: NumPy or Arrow arrays (not copied where the type is the field's), Columns or
         lists. System columns of `schema` may be among them. SchemaError for a missing or unknown name, columns of
         different lengths, values that do not fit."""
-        schema = Schema.of(schema)
+        schema, columns = Schema.of(schema), by_name(columns)
         user = schema.user
         try:
             given = [columns[name] for name in user._names]

@@ -329,6 +329,19 @@ def _check_codes(field: Field, codes: np.ndarray) -> None:
         )
 
 
+def by_name(columns: Any) -> dict[str, Any]:
+    """Columns by name as a dict. That of a DataFrame, whose length is its rows', has a Series for each name."""
+    if type(columns) is dict:
+        return columns
+    try:
+        return dict(columns.items())
+    except AttributeError:
+        raise SchemaError(
+            f"a {type(columns).__name__} in place of columns by name; allowed: a dict, or a DataFrame of pandas "
+            "(Batch.from_arrow takes Arrow data)"
+        ) from None
+
+
 def sample(values: Any) -> Any:
     """A column to tell a type from: the values, or one row of what is one value."""
     if isinstance(values, np.generic):

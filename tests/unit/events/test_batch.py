@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -245,6 +246,19 @@ def test_rows_made_from_input_rows_inherit_their_lineage(batch: Batch) -> None:
         assert made.take([1]).system["_position"].tolist() == [9]
     events = Batch.of_events(Score, [Score("x", 0.0)] * 3).inherit(rows, [1, 1, 2])
     assert events.system["_position"].tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_a_dataframe_gives_its_columns_whatever_its_length(rows: int) -> None:
+    frame = pd.DataFrame({"item": ["a"] * 3, "score": [0.5] * 3}).head(rows)
+    for made in (Batch.of(frame, event=Score), Batch.of_columns(Score, frame)):
+        assert made.events() == [Score("a", 0.5)] * rows
+    with pytest.raises(SchemaError, match="Score has no field 'other'"):
+        Batch.of(frame.assign(other=1), event=Score)
+    arrow: Any = pa.table({"item": ["a"] * rows, "score": [0.5] * rows})
+    for make in (lambda: Batch.of(arrow), lambda: Batch.of_columns(Score, arrow)):
+        with pytest.raises(SchemaError, match=r"a Table in place of columns.*a dict, or a DataFrame"):
+            make()
 
 
 @pytest.mark.parametrize(
