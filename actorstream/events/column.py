@@ -114,7 +114,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
                 )
             if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "OUSTV":
                 return cls.from_values(field, array.tolist())
-            if array.dtype != field.dtype:
+            if field.dtype is None or array.dtype != field.dtype:  # NumPy takes None for float64
                 from actorstream.events.conversion import converted
 
                 array = converted(field, array)

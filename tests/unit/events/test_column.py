@@ -202,6 +202,7 @@ def test_arrow_arrays_of_another_type_are_cast_when_no_value_changes(
         (int, np.array([1.5]), r"is int64, the array is float64; allowed: int64"),
         (bool, np.array([1, 0]), r"is bool, the array is int64; allowed: bool"),
         (str, np.array([1]), r"is string, the array is int64; allowed: an Arrow array or a list"),
+        (str, np.array([1.5]), r"is string, the array is float64; allowed: an Arrow array or a list"),
         (int, np.zeros((2, 2)), r"shape \(2, 2\); allowed: one dimension"),
         (
             Color,
