@@ -330,8 +330,8 @@ class Schema:
         for name in self._names:
             if not is_attribute(name):
                 raise SchemaError(
-                    f"field {name!r} of {self.name} cannot be an attribute of an event; allowed: a Python identifier "
-                    "(rename the column, or take batches: on_batch works with any name)"
+                    f"field {name!r} of {self.name} cannot be an attribute of an event; allowed: a Python identifier, in "
+                    "Unicode form NFKC (rename the column, or take batches: on_batch works with any name)"
                 )
         name = self.name if self.name.isidentifier() else "Row"
         namespace = {
@@ -379,5 +379,11 @@ def _annotation(field: Field) -> Any:
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a field of that name can be an attribute of an event."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Whether a field of that name can be an attribute of an event, and `event.name` finds it."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return False
+    if name.isascii():
+        return True
+    import unicodedata
+
+    return unicodedata.is_normalized("NFKC", name)  # Python reads names in this form
