@@ -286,7 +286,7 @@ class Schema:
         if self != other:
             return False
         own = self._class
-        if own is not None and own is not other._class and own.__module__ != __name__:
+        if own is not None and own is not other._class and not is_made(own):
             return False
         return all(map(Field.holds, self.fields, other.fields))
 
@@ -341,6 +341,11 @@ class Schema:
             "__time_unit__": self.time_unit,
         }
         return EventMeta(name, (Event,), namespace)  # type: ignore[no-any-return]
+
+
+def is_made(event_class: type[Event]) -> bool:
+    """Whether a class was made for a schema that came without one."""
+    return event_class.__module__ == __name__
 
 
 def is_system_name(name: str) -> bool:

@@ -1,5 +1,5 @@
 """A hook that returns, yields or emits events of another class than its output has ends the run, before fields get lost.
-Batches of equal fields become rows of the output's class."""
+Rows of equal fields become rows of the output's class."""
 
 from __future__ import annotations
 
@@ -90,6 +90,13 @@ class Renames(Actor):
         return batch
 
 
+class RenamesEach(Actor):
+    outputs: ClassVar[dict[str, Any]] = {"default": Journey}
+
+    def on_event(self, event: Trip):  # type: ignore[no-untyped-def]
+        return event
+
+
 class Text(Event):
     text: str
 
@@ -100,15 +107,16 @@ class Tells(Actor):
 
 
 @EVERYWHERE
+@pytest.mark.parametrize("operator", [Renames, RenamesEach])
 @pytest.mark.parametrize("from_columns", [False, True])
 def test_rows_of_an_equal_class_become_events_of_the_class_of_the_output(
-    deploy: dict[str, Any], from_columns: bool
+    deploy: dict[str, Any], operator: type[Actor], from_columns: bool
 ) -> None:
     trips = [Trip(1, "new", ["b", "a", "b"]), Trip(2, "done", [])]
     topology = Topology("equal")
     rows: list[Any] = [Batch.of_events(Trip, trips).compact()] if from_columns else trips
     source = topology.source(rows, event=Trip)
-    found = source.through(Renames).through(Tells).collect()
+    found = source.through(operator).through(Tells).collect()
     topology.run(**deploy)
     assert [event.text for event in found] == ["1 NEW ['a', 'b']", "2 DONE []"]
 
