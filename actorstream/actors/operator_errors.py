@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ActorstreamError, OperatorError, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.representation import shown_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,9 @@ def preview(item: Any) -> str:
         return ""
     try:
         if isinstance(item, Batch) and item.rows:
-            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
+            text = repr(shown_rows(item.slice(0, 1))[0])
+            if item.rows > 1:
+                text = f"a batch of {item.rows} rows, the first {text}"
         else:
             text = repr(item)
     except Exception as error:

@@ -271,7 +271,7 @@ def _codes(field: Field, array: Any) -> Any:
                 f"field {field.name!r} is a dictionary of {labels.type}, the Arrow array is {array.type}; allowed: "
                 f"{labels.type}, or a dictionary of it"
             )
-        array = array.cast(labels.type)
+        array = _cast(field, array, labels.type)
     codes = pc.index_in(array, value_set=labels)
     if codes.null_count > array.null_count:
         row = pc.and_(codes.is_null(), array.is_valid()).index(arrow_scalar(True)).as_py()

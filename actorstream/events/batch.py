@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
-from actorstream.events.column import VALUES, Column, sample
+from actorstream.events.column import VALUES, Column, by_name, sample
 from actorstream.events.fields import IN_TIME, WATERMARK, Field, Kind, nearest_text
-from actorstream.events.representation import Representation
+from actorstream.events.representation import Representation, origin_numbers
 from actorstream.events.schema import Schema, is_system_name
 from actorstream.events.selection import row_index
 
@@ -74,7 +74,7 @@ class Batch(Representation):
         """A batch of columns by name: NumPy or Arrow arrays (not copied where the type is the field's), Columns or
         lists. System columns of `schema` may be among them. SchemaError for a missing or unknown name, columns of
         different lengths, values that do not fit."""
-        schema = Schema.of(schema)
+        schema, columns = Schema.of(schema), by_name(columns)
         user = schema.user
         try:
             given = [columns[name] for name in user._names]
@@ -188,6 +188,7 @@ class Batch(Representation):
             for name in names
             if carry_together(batches, name)
         }
+        made._lineage = origin_numbers(batches)
         made.entry_min = min((batch.entry_min for batch in batches if batch.entry_min), default=0)
         made.entry_max = max(batch.entry_max for batch in batches)
         return made
@@ -285,7 +286,9 @@ class Batch(Representation):
                 f"give{nearest_text(field.name, known)}"
             )
         own = self.schema.field(field.name)
-        return None if own == field else self.column(field.name).renamed(field)
+        if own is field or (own == field and (field.free or field.holds(own))):
+            return None
+        return self.column(field.name).renamed(field)
 
     def select(self, names: Sequence[str]) -> Batch:
         """Only these fields, in this order."""
@@ -295,7 +298,7 @@ class Batch(Representation):
     def cast(self, schema: Schema | type[Event]) -> Batch:
         """The same rows as rows of another schema with the same field names; SchemaError where values do not fit."""
         schema = Schema.of(schema).user
-        if schema == self.schema:
+        if schema.takes(self.schema):
             return self
         for name in self.schema.names():
             schema.index(name)
@@ -305,7 +308,7 @@ class Batch(Representation):
         """The same rows in memory of their own: keeps nothing of the jumbo tuple they arrived in."""
         batch = Batch(self.schema, self.rows, [column.copy() for column in self.columns()])
         batch._system = {name: column.copy() for name, column in self.system.items()}
-        batch._times = self._times
+        batch._times, batch._lineage = self._times, origin_numbers([self])
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         return batch
 
@@ -321,8 +324,8 @@ class Batch(Representation):
     def inherit(self, source: Batch, index: Any = None) -> Batch:
         """Gives the rows the lineage of `source`, unless they have one: by `index` (the row of `source` that each
         descends from), else by the row numbers that `Batch.of(..., origin=index)` was given. Answers this batch."""
-        if index is None and isinstance(self._lineage, np.ndarray):
-            index = self._lineage
+        if index is None:
+            index = origin_numbers([self])
         if index is not None:
             index = np.asarray(index)
             if len(index) != self.rows:

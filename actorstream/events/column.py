@@ -114,17 +114,14 @@ class Column(msgspec.Struct, eq=False, gc=False):
                 )
             if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "OUSTV":
                 return cls.from_values(field, array.tolist())
-            if array.dtype != field.dtype:
+            if field.dtype is None or array.dtype != field.dtype:  # NumPy takes None for float64
                 from actorstream.events.conversion import converted
 
                 array = converted(field, array)
         flags = array.flags
         if not flags.carray and not (flags.c_contiguous and flags.aligned):
             array = np.ascontiguousarray(array)
-        if field.categories:
-            _check_codes(field, array)
-        elif field.kind is Kind.DATETIME:
-            check_times(field, array)
+        check_values(field, array)
         view = array.view()
         view.setflags(write=False)
         return cls(field, len(view), None, view, None)
@@ -303,7 +300,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
     def renamed(self, field: Field) -> Column:
         """The same values as the column of another field, converted if its kind differs (SchemaError if it cannot)."""
         own = self.field
-        if field is own or field == own:
+        if field is own or (field == own and field.holds(own)):
             return self
         same_layout = field.kind is own.kind and field.categories == own.categories
         if same_layout and (field.nullable == own.nullable or (field.nullable and self.field.plain)):
@@ -314,6 +311,15 @@ class Column(msgspec.Struct, eq=False, gc=False):
         return Column.from_arrow(field, self.arrow())
 
 
+def check_values(field: Field, array: np.ndarray) -> None:
+    """SchemaError names the first value of an array of the field's type that is none of the field's: a time outside the years,
+    a code that is no category."""
+    if field.kind is Kind.DATETIME:
+        check_times(field, array)
+    elif field.categories:
+        _check_codes(field, array)
+
+
 def _check_codes(field: Field, codes: np.ndarray) -> None:
     if len(codes) and (codes.min() < 0 or codes.max() >= len(field.categories)):
         row = int(np.flatnonzero((codes < 0) | (codes >= len(field.categories)))[0])
@@ -321,6 +327,19 @@ def _check_codes(field: Field, codes: np.ndarray) -> None:
             f"field {field.name!r}, row {row}: code {int(codes[row])} is not one of its categories; allowed: 0 to "
             f"{len(field.categories) - 1} for {list(field.labels)}"
         )
+
+
+def by_name(columns: Any) -> dict[str, Any]:
+    """Columns by name as a dict. That of a DataFrame, whose length is its rows', has a Series for each name."""
+    if type(columns) is dict:
+        return columns
+    try:
+        return dict(columns.items())
+    except AttributeError:
+        raise SchemaError(
+            f"a {type(columns).__name__} in place of columns by name; allowed: a dict, or a DataFrame of pandas "
+            "(Batch.from_arrow takes Arrow data)"
+        ) from None
 
 
 def sample(values: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event_codec import lost_fields
-from actorstream.events.schema import Schema
+from actorstream.events.schema import Schema, is_made
 
 MOST_FIELDS = 4
 """Events of more fields are gathered as they are, and only fields that somebody asks for are read."""
@@ -54,6 +54,24 @@ def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None
     body = _LOOPS[shape].format(call=call, read=read, name=name)
     exec(f"def loop(hook, me, events, {targets}):\n result = None\n {body}\n return result", made)
     return partial(made["loop"], *start)
+
+
+def emitted(schema: Schema, events: list[Any], unfit: Callable[[Exception], Exception]) -> Batch:
+    """A batch of events that a hook has made. If they are of another class with fields that are all in `schema`, as the first one
+    tells, those who take events get them as events of the class of `schema`.
+
+    What `unfit` makes of a SchemaError, if the first has fields that `schema` lacks."""
+    batch = Batch.of_events(schema, events)
+    batch._unfit = unfit
+    own = batch.schema._class
+    if type(events[0]) is own:
+        return batch
+    wrong = lost_fields(schema, events[0])
+    if wrong is not None:
+        raise unfit(wrong)
+    if own is None or isinstance(events[0], own) or is_made(own):
+        return batch
+    return batch.with_made(batch.schema, [None] * len(batch.schema.fields))
 
 
 class EventColumns:

@@ -146,6 +146,15 @@ class Field:
             f"{nearest_text(str(value), [str(label) for label in self.labels])}"
         )
 
+    def holds(self, other: Field) -> bool:
+        """Whether values of `other`, an equal field, are values of this one as they stand: structures and categories of the
+        same Python types."""
+        if self is other:
+            return True
+        if self.kind is Kind.MSGPACK:
+            return bool(self.annotation == other.annotation)
+        return not self.categories or list(map(type, self.categories)) == list(map(type, other.categories))
+
     def describe(self) -> list[Any]:
         """What makes two fields the same, as plain JSON values; the input of fingerprints."""
         return [self.name, self.kind.value, self.nullable, list(self.labels) if self.categories else []]

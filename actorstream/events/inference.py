@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorstream.errors import SchemaError
-from actorstream.events.column import Column
+from actorstream.events.column import Column, by_name
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.events.schema import Schema
 
@@ -26,7 +26,7 @@ _NUMPY = {np.dtype(kind.value): kind for kind in INTEGERS | FLOATS} | {np.dtype(
 
 def infer_schema(columns: Mapping[str, Any], name: str = "Row") -> Schema:
     """A schema whose fields are the columns, without an event time. SchemaError where a type cannot be told."""
-    return Schema(name, tuple(_field(field_name, values) for field_name, values in columns.items()))
+    return Schema(name, tuple(_field(field_name, values) for field_name, values in by_name(columns).items()))
 
 
 def _field(name: str, values: Any) -> Field:

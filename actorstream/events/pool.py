@@ -15,7 +15,7 @@ from actorstream.events.schema import Schema
 from actorstream.events.writable import WritableBatch, allocate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
 
@@ -92,17 +92,23 @@ class Allocations:
 
     Args:
         outputs: name -> schema; a batch of an equal schema is of that very object.
+        unfit: makes the error of rows that do not fit their schema; it names who made them.
     """
 
-    def __init__(self, outputs: Mapping[str, Schema]) -> None:
-        self._outputs = outputs
+    def __init__(
+        self, outputs: Mapping[str, Schema], unfit: Callable[[Exception], Exception] | None = None
+    ) -> None:
+        self._outputs, self._unfit = outputs, unfit
         self._pools: dict[tuple[Any, int], WritablePool] = {}
 
     def take(self, event: Any, rows: int, arena: Arena | None) -> WritableBatch:
         """A batch of an event class to be written. `arena`: where it lies; None: on the heap."""
         pool = self._pools.get((event, rows))
-        if pool is not None:
-            return pool.take()
+        batch = self._allocated(event, rows, arena) if pool is None else pool.take()
+        batch._unfit = self._unfit
+        return batch
+
+    def _allocated(self, event: Any, rows: int, arena: Arena | None) -> WritableBatch:
         schema = Schema.of(event)
         schema = next((output for output in self._outputs.values() if output == schema), schema)
         if arena is None or len(self._pools) >= MOST_POOLS:

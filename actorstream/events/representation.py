@@ -255,8 +255,9 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._times = (int(times.min()), int(times.max()))
         return self._times
 
-    def sealed(self) -> Representation:
-        """To be called before the rows are handed on: a writable batch ends being writable. Answers this batch."""
+    def sealed(self, *, checked: bool = True) -> Representation:
+        """To be called before the rows are handed on: a writable batch ends being writable. Returns this batch. `checked`:
+        whether its values are looked at; some are undefined where rows were taken from it before all were written."""
         return self
 
     @property
@@ -282,6 +283,39 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._parent is None or None not in self._columns:
             return own
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own
+
+
+def origin_numbers(batches: Iterable[Representation]) -> np.ndarray | None:
+    """The row numbers that `Batch.of(..., origin=index)` was given, of the rows of all batches in turn, also of rows that
+    were taken from such a batch. None: of some rows there are none, or not any more."""
+    found: list[np.ndarray] = []
+    for batch in batches:
+        at: Representation | None = batch
+        passed: list[Representation] = []
+        while at is not None and not isinstance(at._lineage, np.ndarray):
+            if at._system:  # what is above has its lineage already
+                return None
+            passed.append(at)
+            at = at._parent if at._lineage is None else at._lineage
+        if at is None:
+            return None
+        assert isinstance(at._lineage, np.ndarray)
+        numbers = at._lineage
+        for each in reversed(passed):
+            if each._index is not None:
+                numbers = numbers[each._index]
+            elif each._lineage is None:
+                numbers = numbers[each._first : each._first + each.rows]
+        found.append(numbers)
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def shown_rows(rows: Representation) -> list[Any]:
+    """The rows as errors and dead letters show them: events, or dicts where the name of a field can be no attribute."""
+    names = rows.schema.names()
+    if rows._events is not None or rows.schema.names_attributes:
+        return rows.events()
+    return [dict(zip(names, row)) for row in zip(*(column.tolist() for column in rows.columns()))]
 
 
 def known_times(rows: Representation) -> tuple[int, int] | None:

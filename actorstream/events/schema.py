@@ -48,6 +48,7 @@ class Schema:
         fixed: whether every column is fixed-width and without nulls.
         bounded: whether every column is fixed-width, so that all rows have about `row_bytes` bytes.
         widths: bytes a value of each column, 0: variable.
+        restricted: the fields that an array of their type may hold wrong values for: times, codes, nulls.
     """
 
     __slots__ = (
@@ -64,6 +65,7 @@ class Schema:
         "fingerprint",
         "fixed",
         "name",
+        "restricted",
         "row_bytes",
         "system",
         "time_unit",
@@ -99,6 +101,7 @@ class Schema:
         """Bytes of the fixed-width part of a row (offsets of variable columns included)."""
         self.fixed: bool = all(field.plain for field in fields)
         self.bounded: bool = all(self.widths)
+        self.restricted: tuple[Field, ...] = tuple(field for field in fields if not field.free)
         if user is None:
             self._check_names()
         if event_time is not None:
@@ -275,6 +278,18 @@ class Schema:
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Schema) and self.fingerprint == other.fingerprint)
 
+    def takes(self, other: Schema) -> bool:
+        """Whether rows of `other` are rows of this schema as they stand: equal, and their events of the same class. A class
+        that was made for a schema has nothing that another one lacks."""
+        if self is other:
+            return True
+        if self != other:
+            return False
+        own = self._class
+        if own is not None and own is not other._class and not is_made(own):
+            return False
+        return all(map(Field.holds, self.fields, other.fields))
+
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
@@ -315,8 +330,8 @@ class Schema:
         for name in self._names:
             if not is_attribute(name):
                 raise SchemaError(
-                    f"field {name!r} of {self.name} cannot be an attribute of an event; allowed: a Python identifier "
-                    "(rename the column, or take batches: on_batch works with any name)"
+                    f"field {name!r} of {self.name} cannot be an attribute of an event; allowed: a Python identifier, in "
+                    "Unicode form NFKC (rename the column, or take batches: on_batch works with any name)"
                 )
         name = self.name if self.name.isidentifier() else "Row"
         namespace = {
@@ -326,6 +341,11 @@ class Schema:
             "__time_unit__": self.time_unit,
         }
         return EventMeta(name, (Event,), namespace)  # type: ignore[no-any-return]
+
+
+def is_made(event_class: type[Event]) -> bool:
+    """Whether a class was made for a schema that came without one."""
+    return event_class.__module__ == __name__
 
 
 def is_system_name(name: str) -> bool:
@@ -364,5 +384,11 @@ def _annotation(field: Field) -> Any:
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a field of that name can be an attribute of an event."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Whether a field of that name can be an attribute of an event, and `event.name` finds it."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return False
+    if name.isascii():
+        return True
+    import unicodedata
+
+    return unicodedata.is_normalized("NFKC", name)  # Python reads names in this form

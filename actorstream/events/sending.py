@@ -80,7 +80,7 @@ def _picked(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, n
 
 
 def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int]:
-    jumbo = batch.sealed()._jumbo
+    jumbo = batch.sealed(checked=False)._jumbo
     if jumbo is not None and (batch._frame_schema is frame_schema or batch._frame_schema == frame_schema):
         return jumbo.table(frame_schema), batch._first
     if batch._table is not None and batch._table[0] is frame_schema:

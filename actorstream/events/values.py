@@ -1,7 +1,8 @@
 """Values: lists of Python values to the buffers of one column and back, in bulk and strictly.
 
-`pack` refuses what a column cannot hold; it never rounds, truncates or guesses. No row is looked at one by one unless
-one of them is wrong. Figures are ns a value, benchmark `python-map`, measured beside the alternatives named.
+`pack` refuses what a column cannot hold; it never truncates or guesses, and rounds only numbers of Python to floats, as
+`float` does. No row is looked at one by one unless one of them is wrong. Figures are ns a value, benchmark `python-map`,
+measured beside the alternatives named.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ FIRST_TIME, LAST_TIME = (
 )
 """The least and the greatest value of a DATETIME column, which Python's datetime, csv and JSON can hold."""
 YEARS = "the years 1 to 9999 (UTC) that a datetime can hold"
+FINER = "is finer than a microsecond; allowed: whole microseconds, such as Timestamp.floor('us')"
 _INT32_MAX = 2**31 - 1
 _FEW = 32
 """Up to so many strings plain Python beats the fixed cost of NumPy and pyarrow calls."""
@@ -97,6 +99,8 @@ def _pack_bools(field: Field, values: list[Any]) -> _Packed:
 def _pack_datetimes(field: Field, values: list[Any]) -> _Packed:
     # subtracting an aware datetime refuses naive ones; three columns of parts: 150 ns, one expression a value 180
     since = [value - EPOCH for value in values]
+    if {*map(type, since)} != {timedelta} and any(map(_is_finer, since)):
+        raise ValueError(FINER)
     count = f"{len(since)}q"
     days = np.frombuffer(struct.pack(count, *[delta.days for delta in since]), np.int64)
     seconds = np.frombuffer(struct.pack(count, *[delta.seconds for delta in since]), np.int64)
@@ -104,6 +108,11 @@ def _pack_datetimes(field: Field, values: list[Any]) -> _Packed:
     times = (days * 86400 + seconds) * 1_000_000 + micros
     check_times(field, times)  # a zone east or west of UTC can lead out of the years
     return times, None
+
+
+def _is_finer(since: timedelta) -> bool:
+    """Whether a time has a part of a microsecond, as those of pandas may."""
+    return getattr(since, "nanoseconds", 0) != 0
 
 
 def are_times(times: np.ndarray, valid: np.ndarray | None = None) -> bool:
@@ -238,6 +247,8 @@ def _why(field: Field, value: Any, error: Exception) -> str:
         bounds = np.iinfo(field.dtype)
         return f"{shown} does not fit {field.kind.value}; allowed: {bounds.min} to {bounds.max}"
     if field.kind is Kind.DATETIME and isinstance(value, datetime):
+        if getattr(value, "nanosecond", 0):
+            return f"{shown} {FINER}"
         if value.tzinfo is not None:
             return f"{shown} is outside {YEARS}"
         return f"{shown} has no time zone; allowed: an aware datetime, such as datetime(..., tzinfo=UTC)"
@@ -329,8 +340,10 @@ def _decoder(field: Field) -> Callable[[bytes], Any]:
 
 
 def microseconds(value: datetime) -> int:
-    """The int64 that an aware datetime is kept as. ValueError: it is outside the years that UTC has."""
+    """The int64 that an aware datetime is kept as. ValueError: it is outside the years that UTC has, or finer."""
     since = value - EPOCH
+    if type(since) is not timedelta and _is_finer(since):
+        raise ValueError(f"{value.isoformat()} {FINER}")
     found = (since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds
     if not FIRST_TIME <= found <= LAST_TIME:
         raise ValueError(f"{value.isoformat()} is outside {YEARS}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.column import check_values
 from actorstream.events.jumbo import HeapBlock, JumboTuple, layout_of
 from actorstream.events.schema import Schema
 
@@ -44,16 +45,34 @@ class WritableBatch(Batch):
         return list(self._open.values())
 
     def seal(self, rows: int | None = None) -> Batch:
-        """Makes the arrays read-only; answers the batch of the first `rows` rows (all of them unless given)."""
+        """Makes the arrays read-only; returns the batch of the first `rows` rows (all of them unless given).
+
+        SchemaError: a code that is no category, or a time outside the years of a datetime, is in one of these rows; in
+        place of it OperatorError if an actor has allocated the batch."""
         if self._open is not None:
-            if not self._pooled:
-                for array in self._open.values():
-                    array.setflags(write=False)
-            self._open = None
+            self._close(self.rows if rows is None else rows)
         return self if rows is None else self.slice(0, rows)
 
-    def sealed(self) -> Batch:
-        return self if self._open is None else self.seal()
+    def sealed(self, *, checked: bool = True) -> Batch:
+        if self._open is not None:
+            self._close(self.rows if checked else 0)
+        return self
+
+    def _close(self, rows: int) -> None:
+        """Makes the arrays read-only once the values of the first `rows` rows are checked; the others may be undefined."""
+        assert self._open is not None
+        if self.schema.restricted:
+            try:
+                for field in self.schema.restricted:
+                    check_values(field, self._open[field.name][:rows])
+            except SchemaError as error:
+                if self._unfit is None:
+                    raise
+                raise self._unfit(error) from error
+        if not self._pooled:
+            for array in self._open.values():
+                array.setflags(write=False)
+        self._open = None
 
 
 def allocate(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.events.representation import shown_rows
+
 if TYPE_CHECKING:
     from actorstream.actors.actor import Actor
     from actorstream.events.batch import Batch
@@ -17,7 +19,7 @@ def without_failed(actor: Actor, batch: Batch, errors: RowErrors) -> Batch:
     """The rows of `batch` that have a value, once each of the others was skipped or made a dead letter.
 
     OperatorError for the first of them under `on_error = "fail"`."""
-    for event, error in zip(batch.take(errors.rows).events(), errors.errors()):
+    for event, error in zip(shown_rows(batch.take(errors.rows)), errors.errors()):
         fail_event(actor, event, error)
     good = np.ones(batch.rows, np.bool_)
     good[errors.rows] = False

@@ -12,6 +12,7 @@ import numpy as np
 
 from actorstream.errors import DataError, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.representation import shown_rows
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
 from actorstream.native.merge import ENDED
@@ -42,8 +43,8 @@ class Unsorted(Exception):
         """The row, which is in `batch`, and what it comes after."""
         after = f"event time {self.before}"
         if self.follows:
-            after = f"row {batch.slice(self.row - 1, 1).events()[0]!r} of {after}"
-        return batch.slice(self.row, 1).events()[0], after
+            after = f"row {shown_rows(batch.slice(self.row - 1, 1))[0]!r} of {after}"
+        return shown_rows(batch.slice(self.row, 1))[0], after
 
     def in_source(self, batch: Batch, first: int, file: str, where: str = "") -> DataError:
         """The error for a row of a source. first: number of the batch's first row in its partition, `file`."""

@@ -29,7 +29,7 @@ class OperatorContext:
         self.inputs = inputs
         self.late = 0
         self.emit, self.failed = replica.outbox.emit, replica.failures.failed
-        self._allocations = Allocations(replica.schemas)
+        self._allocations = Allocations(replica.schemas, replica.unfit)
 
     @property
     def settles(self) -> bool:

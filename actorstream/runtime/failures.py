@@ -9,6 +9,7 @@ from actorstream.actors.operator_errors import described, operator_error, previe
 from actorstream.errors import OperatorError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.representation import shown_rows
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -31,20 +32,21 @@ class Failures:
         one of the actor upstream if `what` is not what it says to emit."""
         if isinstance(error, OperatorError):
             raise error
+        if isinstance(what, Batch) and what.rows == 1:
+            what = shown_rows(what)[0]
         self._blame_maker(what, error)
         if self.mode == "fail":
             raise operator_error(self.actor, self.replica, what, error) from error
         self.dead += what.rows if isinstance(what, Batch) else 1
         if self.mode == "dead-letter":
-            letters = what.events() if isinstance(what, Batch) else [what]
             text = described(error)
-            for event in letters:
+            for event in shown_rows(what) if isinstance(what, Batch) else [what]:
                 self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
 
     def _blame_maker(self, what: Any, error: Exception) -> None:
         schema, unfit = self.given or (None, None)
-        if schema is None or unfit is None or isinstance(what, Batch):  # a batch finds out itself
-            return
+        if schema is None or unfit is None or isinstance(what, Batch) or not schema.names_attributes:
+            return  # a batch finds out itself, and rows of names that are no attributes are never made as events
         try:
             Batch.of_events(schema, [what]).columns()
         except SchemaError as wrong:

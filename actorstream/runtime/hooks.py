@@ -275,7 +275,7 @@ class BatchCall:
         try:
             yield from result_portions(results, self.outbox, self._widths, self.outbox.gather)
         except Exception as error:
-            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+            self.failures.failed(batch, error)
 
     def run(self, batch: Batch) -> None:
         mark = self.outbox.mark() if self.stateless else None
@@ -291,9 +291,7 @@ class BatchCall:
         outbox = self.outbox
         try:
             made = self.hook(batch)
-            if made is None:
-                return None
-            if type(made) in BATCHES and not outbox.touched:
+            if made is None or (type(made) in BATCHES and not outbox.touched):
                 return made  # type: ignore[no-any-return]
             if type(made) is GeneratorType and not self.whole:
                 self.rest = made
@@ -313,7 +311,7 @@ class BatchCall:
                 return made  # type: ignore[no-any-return]
             self.outbox.gather(made)
         except Exception as error:
-            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+            self.failures.failed(batch, error)
         return None
 
     def _halves(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> list[Batch]:
@@ -323,7 +321,7 @@ class BatchCall:
             if batch.rows > 1:
                 half = batch.rows // 2
                 return [batch.slice(0, half), batch.slice(half, batch.rows - half)]
-        self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+        self.failures.failed(batch, error)
         return []
 
     async def run_async(self, batch: Batch) -> None:

@@ -99,7 +99,5 @@ class Descent:
         if self.source is None:
             return
         origins = self._origins.pop(output, None)
-        if origins is not None and len(origins) == batch.rows:
-            batch.inherit(self.source, origins)
-        else:
-            batch.inherit(self.source)
+        known = origins is not None and len(origins) == batch.rows
+        batch.inherit(self.source, origins if known else None)

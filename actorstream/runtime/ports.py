@@ -95,6 +95,7 @@ class ReplicaPort(Protocol):
     busy: int
     has_run: bool
     call: Callable[..., Any]
+    unfit: Any
 
     def dispatch(self) -> None: ...
 

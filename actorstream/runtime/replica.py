@@ -13,7 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.actors.operator_errors import unfit
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.events.event_codec import lost_fields
+from actorstream.events.event_columns import emitted
 from actorstream.events.fields import WATERMARK
 from actorstream.metrics.counters import COUNTER_WORDS, HISTOGRAM_WORDS, Counter, bucket_of
 from actorstream.plan.hook_shapes import hook_for
@@ -278,9 +278,9 @@ class Replica:
 
     def _batch_of(self, output: str, events: list[Any] | EventColumns) -> Batch:
         schema = self._schema(output)
-        if type(events) is list and (wrong := lost_fields(schema, events[0])) is not None:
-            raise self.unfit(wrong)
-        batch = Batch.of_events(schema, events) if type(events) is list else events.batch()  # type: ignore[union-attr]
+        if type(events) is list:
+            return emitted(schema, events, self.unfit)
+        batch = events.batch()  # type: ignore[union-attr]
         batch._unfit = self.unfit
         return batch
 

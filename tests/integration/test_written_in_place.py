@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
 
+from actorstream.actors.actor import Actor
 from actorstream.connectors.memory import MemorySink
 from actorstream.connectors.source import Source
+from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.topology.builder import Topology
@@ -64,3 +66,30 @@ def test_rows_written_in_place_arrive_as_they_were_written_and_in_order(budget: 
     sent = result.report["events_out"]["rows"]
     assert sent == 20 * (6 * FULL + (FULL - 5) + 3 + 1 + 2 * FULL)
     assert result["out"] == [Pair(number, number / 2) for number in range(sent)]
+
+
+class Light(Event):
+    colour: Literal["red", "green"]
+    number: int
+
+
+class Colours(Actor):
+    """Writes codes in place, among which is one that is no category."""
+
+    def on_batch(self, batch: Batch) -> Light:
+        lights = self.allocate(Light, batch.rows)
+        lights["colour"][:] = batch["number"] % 3
+        lights["number"][:] = batch["number"]
+        return lights  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("deploy", [{}, {"pipelining": False}, APART], ids=str)
+@pytest.mark.parametrize("order", ["none", "timestamp"])
+def test_a_code_that_is_no_category_is_an_error_of_who_wrote_it(deploy: dict[str, Any], order: str) -> None:
+    topology = Topology("codes")
+    pairs = topology.source([Pair(number, 0.0) for number in range(10)], event_time="number")
+    lights = pairs.ordered(order).through(Colours, name="lights", on_error="skip")
+    lights.ordered(order).into(MemorySink, name="out")
+    with pytest.raises(OperatorError, match="field 'colour', row 2: code 2 is not one of its") as caught:
+        topology.run(**deploy)
+    assert caught.value.actor == "lights"

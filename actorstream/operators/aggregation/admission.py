@@ -9,6 +9,7 @@ import numpy as np
 
 from actorstream.errors import DataError
 from actorstream.events.fields import WATERMARK
+from actorstream.events.representation import shown_rows
 from actorstream.operators.failed_rows import fail_event
 from actorstream.windows.sliding import GREATEST_TIME
 from actorstream.windows.watermark import AT_END, NOTHING
@@ -56,7 +57,7 @@ def valid_rows(actor: Actor, batch: Batch, times: np.ndarray) -> tuple[Batch, np
     if not wrong.any():
         return batch, times
     rows = np.flatnonzero(wrong)
-    for event, time in zip(batch.take(rows).events(), times[rows].tolist()):
+    for event, time in zip(shown_rows(batch.take(rows)), times[rows].tolist()):
         message = f"the event time is {time}, {_outside(time)}; allowed: 0 to {GREATEST_TIME - 1}"
         fail_event(actor, event, DataError(message))
     return batch.take(~wrong), times[~wrong]

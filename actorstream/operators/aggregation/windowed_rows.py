@@ -9,6 +9,7 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.cuts import cuts
+from actorstream.events.representation import shown_rows
 from actorstream.operators.aggregation.keys import key_columns, key_sizes
 from actorstream.operators.aggregation.results import Results
 from actorstream.operators.failed_rows import fail_event
@@ -88,7 +89,7 @@ class WindowedRows:
             return batch
         errors = failed.errors()
         rows = np.array([row for row, _ in errors])
-        for event, (_, error) in zip(batch.take(rows).events(), errors):
+        for event, (_, error) in zip(shown_rows(batch.take(rows)), errors):
             fail_event(self._actor, event, error)
         left = batch.take(~failed.rows)
         return left if left.rows else None

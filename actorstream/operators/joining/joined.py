@@ -39,11 +39,13 @@ class Joined(Batch):
     def ungathered(self, name: str) -> tuple[Column, np.ndarray | None]:
         position = self.schema.index(name)
         number = position - len(self._columns) + len(self._others)
-        if number >= 0 and not self._outer and self._columns[position] is None:
-            own, field = self._others[number], self.schema.fields[position]
-            if own.field.kind is field.kind and own.field.categories == field.categories:
-                return own, self._rows
-        return super().ungathered(name)
+        if number < 0:
+            return super().ungathered(name)
+        own, field = self._others[number], self.schema.fields[position]
+        same = own.field.kind is field.kind and own.field.categories == field.categories
+        if same and not self._outer and self._columns[position] is None:
+            return own, self._rows
+        return self._column(position), None  # the batch below has no such field
 
     def slice(self, first: int, rows: int) -> Batch:
         """As of any batch, but the rows outside are not gathered for it."""

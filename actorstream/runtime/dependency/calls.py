@@ -126,7 +126,7 @@ class ProgramCalls:
             elif answer is not None:
                 replica.outbox.gather(answer)
         except Exception as error:
-            raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
+            raise self._error(error, batch) from error
         return True
 
     def _passes_batches(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -245,6 +246,45 @@ def test_rows_made_from_input_rows_inherit_their_lineage(batch: Batch) -> None:
         assert made.take([1]).system["_position"].tolist() == [9]
     events = Batch.of_events(Score, [Score("x", 0.0)] * 3).inherit(rows, [1, 1, 2])
     assert events.system["_position"].tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_a_dataframe_gives_its_columns_whatever_its_length(rows: int) -> None:
+    frame = pd.DataFrame({"item": ["a"] * 3, "score": [0.5] * 3}).head(rows)
+    for made in (Batch.of(frame, event=Score), Batch.of_columns(Score, frame)):
+        assert made.events() == [Score("a", 0.5)] * rows
+    with pytest.raises(SchemaError, match="Score has no field 'other'"):
+        Batch.of(frame.assign(other=1), event=Score)
+    arrow: Any = pa.table({"item": ["a"] * rows, "score": [0.5] * rows})
+    for make in (lambda: Batch.of(arrow), lambda: Batch.of_columns(Score, arrow)):
+        with pytest.raises(SchemaError, match=r"a Table in place of columns.*a dict, or a DataFrame"):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("change", "positions"),
+    [
+        (lambda made: made.take([2, 0]), [5, 7]),
+        (lambda made: made.slice(1, 2), [9, 5]),
+        (lambda made: made.slice(1, 2).take([1]), [5]),
+        (lambda made: made.take([2, 0, 1]).slice(1, 2), [7, 9]),
+        (lambda made: made.with_columns(score=[0.0, 0.0, 0.0]), [7, 9, 5]),
+        (lambda made: made.select(["score"]).take([1]), [9]),
+        (lambda made: made.cast(Schema.from_dict({"item": "str", "score": "float32"})), [7, 9, 5]),
+        (lambda made: made.take([1]).compact(), [9]),
+        (lambda made: Batch.concat([made.slice(2, 1), made]), [5, 7, 9, 5]),
+        (lambda made: Batch.of({"by": [1, 2]}, origin=made.take([1, 2])), [9, 5]),
+    ],
+)
+def test_rows_taken_from_rows_with_row_numbers_inherit_by_these(
+    batch: Batch, change: Any, positions: list[int]
+) -> None:
+    made = Batch.of({"item": ["a", "b", "c"], "score": [1, 2, 3]}, event=Score, origin=[7, 9, 5])
+    changed = change(made)
+    assert changed.system == {}
+    inherited = changed.inherit(with_origin(batch))
+    assert inherited.system["_position"].tolist() == positions
+    assert inherited.event_times().tolist() == [10 * position for position in positions]
 
 
 def test_rows_without_origin_have_no_lineage() -> None:

@@ -202,6 +202,7 @@ def test_arrow_arrays_of_another_type_are_cast_when_no_value_changes(
         (int, np.array([1.5]), r"is int64, the array is float64; allowed: int64"),
         (bool, np.array([1, 0]), r"is bool, the array is int64; allowed: bool"),
         (str, np.array([1]), r"is string, the array is int64; allowed: an Arrow array or a list"),
+        (str, np.array([1.5]), r"is string, the array is float64; allowed: an Arrow array or a list"),
         (int, np.zeros((2, 2)), r"shape \(2, 2\); allowed: one dimension"),
         (
             Color,
@@ -216,6 +217,7 @@ def test_arrow_arrays_of_another_type_are_cast_when_no_value_changes(
         (int, pa.array([1.0]), r"is int64, the Arrow array is double"),
         (str, pa.array([1]), r"is string, the Arrow array is int64"),
         (Color, pa.array(["red", "gren"]), r"row 1: 'gren' is not one of its categories"),
+        (Literal[1, 2], pa.array([2**63], pa.uint64()), r"field 'x' is dictionary: .*9223372036854775808"),
         (Color, pa.array([1]), r"dictionary of string, the Arrow array is int64"),
         (int, 3, r"int 3 is not a column; allowed: a NumPy array"),
         (str, "abc", r"str 'abc' is not a column"),

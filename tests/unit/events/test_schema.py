@@ -195,6 +195,12 @@ def test_a_name_that_no_event_can_have_is_fine_until_events_are_asked_for() -> N
         schema.event_class()
 
 
+def test_a_name_that_python_reads_as_another_is_no_attribute() -> None:
+    with pytest.raises(SchemaError, match=r"'\u00b5g' of Row cannot be an attribute.*NFKC"):
+        Schema.from_dict({"\u00b5g": "float"}).event_class()  # Python's \u00b5 is \u03bc
+    assert Schema.from_dict({"\u03bcg": "float"}).event_class()(1.0) is not None
+
+
 def test_schemas_are_not_pickled() -> None:
     with pytest.raises(TypeError, match="no pickle"):
         pickle.dumps(Schema.of(Bid))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -54,6 +55,14 @@ def test_datetimes_come_back_as_the_same_instants_in_utc(values: list[datetime])
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_one_datetime_is_packed_as_many_are(value: datetime) -> None:
     assert pack(field(datetime), [value]).data.tolist() == [microseconds(value)]
+
+
+def test_a_timestamp_of_pandas_is_packed_to_the_microsecond_or_not_at_all() -> None:
+    whole = pd.Timestamp("2024-05-17T12:00:00.000123", tz="Europe/Berlin")
+    assert pack(field(datetime), [EPOCH, whole]).data.tolist() == [0, microseconds(whole)]
+    assert Column.from_values(field(datetime), [whole]).tolist() == [whole.to_pydatetime()]
+    with pytest.raises(ValueError, match="finer than a microsecond"):
+        microseconds(whole + pd.Timedelta(1, "ns"))
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=50))
@@ -103,6 +112,11 @@ def test_lists_travel_as_msgpack(values: list[list[int]]) -> None:
         (bytes, [b"a"] * 40 + [array("i", [1])], r"row 40: array\(.i., \[1\]\) is a array; allowed: bytes"),
         (bytes, [memoryview(b"12345678").cast("q")], r"row 0: <memory at .* is a memoryview; allowed: bytes"),
         (bytes, [np.zeros((2, 3), np.uint8)], r"is a ndarray; allowed: bytes"),
+        (
+            datetime,
+            [EPOCH, pd.Timestamp(1001, tz=UTC)],
+            r"row 1: Timestamp\(.*\) is finer than a microsecond; allowed: whole microseconds",
+        ),
         (
             datetime,
             [datetime(2026, 1, 1)],

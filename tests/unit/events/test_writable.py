@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from datetime import datetime
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,6 +19,11 @@ class Tick(Event, event_time="at"):
     at: int
     price: float
     up: bool
+
+
+class Light(Event):
+    colour: Literal["red", "green"]
+    at: datetime
 
 
 class Named(Event):
@@ -64,6 +71,33 @@ def test_fewer_rows_than_allocated_can_be_sent(arena: Arena) -> None:
     sealed = batch.seal(4)
     assert sealed.rows == 4 and [event.at for event in sealed.events()] == [1, 2, 3, 4]
     assert shared_jumbo(sealed, arena) == (batch._jumbo, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("colour", 2, "field 'colour', row 1: code 2 is not one of its categories; allowed: 0 to 1"),
+        ("at", 2**62, "field 'at', row 1: 4611686018427387904 microseconds since 1970 is outside"),
+    ],
+)
+def test_values_that_a_field_cannot_have_are_refused_when_the_rows_are_handed_on(
+    arena: Arena, name: str, wrong: int, said: str
+) -> None:
+    batch = allocate(Light, 3, arena)
+    for array in batch.arrays():
+        array[:] = 1
+    batch[name][1:] = wrong
+    for hand_on in (batch.seal, batch.sealed, lambda: encode([batch], arena)):
+        with pytest.raises(SchemaError, match=said):
+            hand_on()
+    assert decode(Schema.of(Light), encode([batch.take([0])], None))["colour"].tolist() == [1]
+
+
+def test_rows_that_are_not_sent_may_be_undefined(arena: Arena) -> None:
+    batch = allocate(Light, 3, arena)
+    for array in batch.arrays():
+        array[:] = [1, 1, 100]
+    assert batch.seal(2)["colour"].tolist() == [1, 1]
 
 
 def test_system_columns_are_written_like_the_others(arena: Arena) -> None:

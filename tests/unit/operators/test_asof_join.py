@@ -87,6 +87,16 @@ def test_right_rows_whose_keys_are_all_null_match_nothing(direction):
     assert rows == [(1, 1, "x", 0, None, None), (2, None, "y", 1, None, None)]
 
 
+def test_an_operator_behind_the_join_may_use_fields_of_the_right_rows():
+    topology = Topology()
+    a = topology.source([Left(1, 1, "x", 0), Left(5, 1, "x", 1), Left(5, 2, "y", 2)], name="a")
+    b = topology.source([Right(0, 1, "z", 7), Right(3, 1, "z", 9)], name="b")
+    found = a.through("asof-join", b, on="ts", by="key")
+    means = found.through("aggregate", key="text", aggregates={"mean": "mean(number)"}).collect()
+    topology.run()
+    assert {each.text: each.mean for each in means} == {"x": 8.0, "y": None}
+
+
 # -- against the references
 
 times = st.integers(0, 60)

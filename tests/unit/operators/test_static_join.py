@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import typing
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,6 +95,28 @@ def test_the_table_may_be_a_file_or_a_source_under_any_deployment(tmp_path, tran
     deploy = {"transport": transport, "workers": workers, "batch_size": 7}
     for table in (tmp_path / "campaigns.csv", CAMPAIGNS):
         assert joined(ADS, table, deploy, on="ad", how=how, replicas=workers) == wanted
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize(
+    "table", [CAMPAIGNS, CAMPAIGNS[:2]], ids=["several rows of a key", "one row of a key"]
+)
+def test_an_operator_behind_the_join_may_use_fields_of_the_table(table, how):
+    class Place(Event):
+        name: str
+        place: str
+
+    topology = Topology()
+    campaigns = topology.source(table, name="campaigns")
+    places = topology.source([Place("one", "here"), Place("uno", "there")], name="places")
+    found = topology.source(ADS).through("static-join", table=campaigns, on="ad", how=how)
+    counted = found.through("aggregate", key="name", aggregates={"rows": "count()"}).collect()
+    placed = found.through("static-join", name="placed", table=places, on="name").collect()
+    topology.run()
+    rows = expected(ADS, table, [("ad", "ad")], how, ["name", "site"])
+    assert {each.name: each.rows for each in counted} == Counter(row[3] for row in rows)
+    where = {"one": "here", "uno": "there"}
+    assert plain(placed) == sorted(((*row, where[row[3]]) for row in rows if row[3] in where), key=repr)
 
 
 @pytest.mark.parametrize("how", ["inner", "left"])

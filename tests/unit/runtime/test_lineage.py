@@ -41,6 +41,17 @@ class Columns(Actor):
         return Batch.of({"name": [str(value) for value in odd["value"].tolist()]}, event=Bare, origin=odd)
 
 
+class Numbered(Actor):
+    """Names the rows that its rows descend from, and leaves some out afterwards."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Bare}
+
+    def on_batch(self, batch: Batch) -> Batch:
+        names = [str(value) for value in batch["value"].tolist()]
+        made = Batch.of({"name": names}, event=Bare, origin=range(batch.rows))
+        return made.take(batch["value"] % 2 == 1)
+
+
 class Mixed(Actor):
     """Events and a batch to one output: it is not known which descends from what, and nothing breaks."""
 
@@ -83,7 +94,7 @@ DEPLOYMENTS = [
 
 
 @pytest.mark.parametrize("deploy", DEPLOYMENTS)
-@pytest.mark.parametrize("operator", [Once, Several, Columns])
+@pytest.mark.parametrize("operator", [Once, Several, Columns, Numbered])
 def test_outputs_without_a_time_have_that_of_the_row_they_come_from(
     deploy: dict[str, Any], operator: type[Actor], tmp_path: Path
 ) -> None:
@@ -96,6 +107,7 @@ def test_outputs_without_a_time_have_that_of_the_row_they_come_from(
         Once: [str(value) for value in range(500)],
         Several: [str(value) for value in range(500) for _ in range(value % 3)],
         Columns: [str(value) for value in range(1, 500, 2)],
+        Numbered: [str(value) for value in range(1, 500, 2)],
     }[operator]
     assert sorted(name for (name,) in rows) == sorted(expected)
     assert journal.lines() == []
