@@ -193,8 +193,8 @@ def compare_plan(
     hosts: RankHosts | None = None,
     findings: HostFindings | None = None,
 ) -> PlanComparison | None:
-    """Compares the run with its plan, and puts what came out into its report. None: the plan was not made from a model, or from
-    which has changed. `hosts`: of its ranks. `findings`: of this host."""
+    """Compares the run with its plan, and puts what came out into its report. None: the plan was not made from a model, or
+    what it was made from has changed. `hosts`: of its ranks. `findings`: of this host."""
     if job.plan.model is None:
         return None
     from actorstream.plan.compile import compared

@@ -330,7 +330,7 @@ def _check_codes(field: Field, codes: np.ndarray) -> None:
 
 
 def by_name(columns: Any) -> dict[str, Any]:
-    """Columns by name as a dict. That of a DataFrame, whose length is its rows', has a Series for each name."""
+    """Columns by name as a dict, which holds a Series for each name if they are a DataFrame. SchemaError: they are neither."""
     if type(columns) is dict:
         return columns
     try:

@@ -57,10 +57,10 @@ def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None
 
 
 def emitted(schema: Schema, events: list[Any], unfit: Callable[[Exception], Exception]) -> Batch:
-    """A batch of events that a hook has made. If they are of another class with fields that are all in `schema`, as the first one
-    tells, those who take events get them as events of the class of `schema`.
+    """A batch of events that a hook has made. The first event tells whether they are of another class. If it is one whose fields
+    `schema` has, consumers that take events get events of the class of `schema`.
 
-    What `unfit` makes of a SchemaError, if the first has fields that `schema` lacks."""
+    Raises what `unfit` makes of a SchemaError if the first event has fields that `schema` lacks."""
     batch = Batch.of_events(schema, events)
     batch._unfit = unfit
     own = batch.schema._class

@@ -180,8 +180,8 @@ def compared(
     hosts: RankHosts | None = None,
     findings: HostFindings | None = None,
 ) -> PlanComparison | None:
-    """What the report of a run of `job` says of its plan; None: it was not made from a model, or topology, profile or machine are
-    not what they were when it was made. `hosts`: of its ranks. `findings`: of this host."""
+    """Compares a run of `job` with its plan. None: the plan was not made from a model, or its topology, profile or machine has
+    changed since. `hosts`: of its ranks. `findings`: of this host."""
     plan = job.plan
     mine = [each for each in sets if not each.startswith("deploy.")]
     try:

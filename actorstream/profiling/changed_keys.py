@@ -1,5 +1,5 @@
-"""What of a topology is other while it is profiled: no built-in sink writes where somebody looks, and built-in sources make rows
-without pace and without end. Pure decisions."""
+"""Decides how a topology is changed while it is profiled. Its built-in sinks write into a temporary folder or keep nothing, and
+its built-in sources make rows without pace and without end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def changed_keys(
     folder: Path,
     replicas: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
-    """Keys of actors that are other than in the topology: a built-in source has no pace and no count, a file goes to `folder`.
+    """The keys to change, by actor: a built-in source has no pace and no count, and a file goes to `folder`.
 
     `replicas`: of actors that have several. Their path is another one: one replica writes a file, several a folder of files."""
     found: dict[str, dict[str, Any]] = {}

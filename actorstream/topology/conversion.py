@@ -23,7 +23,7 @@ from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.written import PartBase
 
 Base = Path | PartBase
-"""What relative paths start from."""
+"""The folder from which relative paths start, or the folders of the parts of a value."""
 LONGEST_PATH, LONGEST_NAME = 4095, 255
 """Bytes that Linux allows."""
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}

@@ -218,7 +218,7 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
 
 
 def _chain_problems(plan: ExecutionPlan) -> list[tuple[str, str]]:
-    """What is wrong with the chains. Their replicas call each other, so they are in one process."""
+    """Finds what is wrong with the chains. The replicas of a chain call each other, so one process must have all of them."""
     found: list[tuple[str, str]] = []
     count = len(plan.replicas)
     for number, chain in enumerate(plan.chains):

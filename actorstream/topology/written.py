@@ -64,7 +64,7 @@ class Written(msgspec.Struct):
 
 
 class PartBase(msgspec.Struct, frozen=True):
-    """What relative paths start from in a value some parts of which --set has given: not all from the same folder."""
+    """The folders from which relative paths start in a value of which --set has given only parts: each part has its own."""
 
     written: Written
     path: KeyPath

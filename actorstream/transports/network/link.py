@@ -104,7 +104,7 @@ class Link:
         self._told = 0
         """What the peer was last told of `seen`."""
         self._packed = 0
-        """What the last message that was packed tells of `seen`."""
+        """The value of `seen` that the last packed message carries."""
         self._untold_bytes = 0
         self._kept: deque[tuple[int, bytes, list[memoryview]]] = deque()
         """Packets, by the number of their last message."""
